@@ -335,8 +335,8 @@ function serviceWithChanges<D extends Declaration>(
         lists,
         ownHandlers,
       ),
-    handlers: (given: OwnHandlers['handlers'], options: Omit<OwnHandlers, 'handlers' | 'reactions'> = {}) => {
-      const handlers = ownHandlersOf(declaration, given, options)
+    handlers: (declared: OwnHandlers['handlers'], options: Omit<OwnHandlers, 'handlers' | 'reactions'> = {}) => {
+      const handlers = ownHandlersOf(declaration, declared, options)
       return serviceWithChanges(declaration, changes, lists, handlers)
     },
     ownHandlers,
@@ -348,12 +348,12 @@ function serviceWithChanges<D extends Declaration>(
 /** The handlers of a service, apart from its reactions. Throws all mistakes in their names. */
 function ownHandlersOf(
   { name, resources, events, settings }: Declaration,
-  given: OwnHandlers['handlers'],
+  declared: OwnHandlers['handlers'],
   options: Omit<OwnHandlers, 'handlers' | 'reactions'>,
 ): OwnHandlers {
-  const { reactions, ...rest } = given as OwnHandlers['handlers'] & Pick<OwnHandlers, 'reactions'>
+  const { reactions, ...rest } = declared as OwnHandlers['handlers'] & Pick<OwnHandlers, 'reactions'>
   const isOther = reactions === undefined || Object.hasOwn(resources, 'reactions')
-  const own: OwnHandlers = isOther ? { handlers: given, ...options } : { handlers: rest, reactions, ...options }
+  const own: OwnHandlers = isOther ? { handlers: declared, ...options } : { handlers: rest, reactions, ...options }
   const eventTypes = declaredEventTypes(
     resources,
     events,

@@ -42,8 +42,8 @@ function count(value: number, least = 1, most = Number.MAX_SAFE_INTEGER): Settin
 function durationSetting(value: number, least = 0): Setting<string, number> {
   const text = "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'"
   const read = (given: unknown) => {
-    const found = typeof given === 'string' ? durationMilliseconds(given) : undefined
-    return found !== undefined && found >= least ? found : undefined
+    const duration = typeof given === 'string' ? durationMilliseconds(given) : undefined
+    return duration !== undefined && duration >= least ? duration : undefined
   }
   return { value, read, allowed: least === 0 ? text : `${text}, of at least ${least / second} s`, local: false }
 }
@@ -53,15 +53,18 @@ function word(value: string, pattern: RegExp, allowed: string): Setting<string, 
   return { value, read, allowed, local: false }
 }
 
-function words<const T extends string>(value: readonly T[], known?: readonly T[]): Setting<readonly T[], readonly T[]> {
+function words<const T extends string>(
+  value: readonly T[],
+  allowed?: readonly T[],
+): Setting<readonly T[], readonly T[]> {
   const read = (given: unknown) =>
-    Array.isArray(given) && given.every((one) => typeof one === 'string' && (!known || known.includes(one as T)))
+    Array.isArray(given) && given.every((one) => typeof one === 'string' && (!allowed || allowed.includes(one as T)))
       ? (given as T[])
       : undefined
   return {
     value,
     read,
-    allowed: known ? `a list of ${known.map((one) => `'${one}'`).join(', ')}` : 'a list of texts',
+    allowed: allowed ? `a list of ${allowed.map((one) => `'${one}'`).join(', ')}` : 'a list of texts',
     local: false,
   }
 }
@@ -679,13 +682,13 @@ export interface SettingFault {
 
 /** Applies declared settings over the effective ones (or the defaults). A wrong one is reported and has no effect. */
 export function readSettings(
-  given: unknown,
+  settings: unknown,
   over: Settings | undefined,
   local: boolean,
   report: (fault: SettingFault) => void,
 ): Settings {
-  if (given === undefined && over !== undefined) return over
-  return readBranch(settingsTable, given ?? {}, over, '', { local, report }) as Settings
+  if (settings === undefined && over !== undefined) return over
+  return readBranch(settingsTable, settings ?? {}, over, '', { local, report }) as Settings
 }
 
 interface SettingsReport {
@@ -695,22 +698,22 @@ interface SettingsReport {
 
 function readBranch(
   branch: SettingsBranch,
-  given: unknown,
+  branchInput: unknown,
   over: unknown,
   at: string,
   reading: SettingsReport,
 ): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (typeof branchInput !== 'object' || branchInput === null || Array.isArray(branchInput)) {
     reading.report({ path: at, reason: 'value', allowed: [`an object of ${Object.keys(branch).join(', ')}`] })
     return readBranch(branch, {}, over, at, reading)
   }
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(branchInput)) {
     if (!Object.hasOwn(branch, name))
       reading.report({ path: join(at, name), reason: 'unknown', allowed: Object.keys(branch) })
   }
   const values: Record<string, unknown> = {}
   for (const [name, one] of Object.entries(branch)) {
-    const declared = (given as Record<string, unknown>)[name]
+    const declared = (branchInput as Record<string, unknown>)[name]
     const before = (over as Record<string, unknown> | undefined)?.[name]
     values[name] = isSetting(one)
       ? readSetting(one, declared, before, join(at, name), reading)

@@ -100,9 +100,9 @@ const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {} }
  */
 export function testing(service: Service, handlers: Service, options?: TestingOptions): Testing
 export function testing(service: Service, options?: TestingOptions): Testing
-export function testing(service: Service, ...given: readonly (Service | TestingOptions | undefined)[]): Testing {
-  const [handlers] = given.filter((one): one is Service => one !== undefined && 'declaration' in one)
-  const [options = {}] = given.filter((one): one is TestingOptions => one !== undefined && one !== handlers)
+export function testing(service: Service, ...parameters: readonly (Service | TestingOptions | undefined)[]): Testing {
+  const [handlers] = parameters.filter((one): one is Service => one !== undefined && 'declaration' in one)
+  const [options = {}] = parameters.filter((one): one is TestingOptions => one !== undefined && one !== handlers)
   return testService(handlers ?? service, options)
 }
 
@@ -150,10 +150,10 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     issued: () => clock.issued() + moved.shift,
   }
   const world = serviceWorld(realWorld, { ...store, clock: shifted }, undefined, memoryContents())
-  const whole = { ...service, choice: previewVersions(service.choice, 'all') }
+  const preview = { ...service, choice: previewVersions(service.choice, 'all') }
   const handlers = handlerSources(service, store, world, log)
   const context = {
-    service: whole,
+    service: preview,
     store,
     world,
     authenticate: callerGate(service, store, world),

@@ -81,19 +81,19 @@ export function makeAuthenticate({
 
   return (call, rule) => {
     refuseCredentialsInTarget(call.target, auth)
-    const given = credentialIn(call, auth)
-    if (given === null) {
+    const credential = credentialIn(call, auth)
+    if (credential === null) {
       if (rule === 'public') return nobody
       throw missingCredentials(challenge, auth)
     }
     // A valid bearer token is not valid in the header for API keys, so the header is part of the cache key.
-    const digest = `${given.inKeyHeader ? 'key' : 'bearer'} ${hash('sha256', given.text, 'base64url')}`
-    const seen = mark(given.text)
+    const digest = `${credential.inKeyHeader ? 'key' : 'bearer'} ${hash('sha256', credential.text, 'base64url')}`
+    const seen = mark(credential.text)
     const before = store.caches ? remembered.get(digest, seen) : undefined
     const time = now()
     // An entry from the future was cached before the clock was set back.
     if (before && before.since <= time && before.until > time) return before.caller
-    const verdict = underWay.get(digest) ?? judged(given, digest, remembered.latest(digest) ? null : call.address)
+    const verdict = underWay.get(digest) ?? judged(credential, digest, remembered.latest(digest) ? null : call.address)
     if (!(verdict instanceof Promise)) return acceptOrRefuse(verdict, call, digest, seen)
     return verdict.then((one) => acceptOrRefuse(one, call, digest, seen))
   }

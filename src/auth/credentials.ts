@@ -26,8 +26,8 @@ export function credentialIn(
   const { authorization } = call.headers
   const own = apiKeyHeader === null ? undefined : call.headers[apiKeyHeader.toLowerCase()]
   if (authorization === undefined && own === undefined) return null
-  const given = bearer.exec(authorization?.trim() ?? '')
-  const token = given ? (given[1] ?? '').trim() : null
+  const match = bearer.exec(authorization?.trim() ?? '')
+  const token = match ? (match[1] ?? '').trim() : null
   if (authorization !== undefined && headerLines(call, 'authorization').length > 1) throw ambiguousCredentials()
   if (apiKeyHeader !== null && own !== undefined && headerLines(call, apiKeyHeader.toLowerCase()).length > 1)
     throw ambiguousCredentials()
@@ -75,8 +75,8 @@ function refuseCredentialsInForm(text: string, names: readonly string[], place: 
   for (const pair of text.split('&')) {
     const cut = /[=[]|%5b|%3d/i.exec(pair)
     const name = decodeOrKeep(cut ? pair.slice(0, cut.index) : pair).toLowerCase()
-    const found = names.find((one) => one.toLowerCase() === name)
-    if (found !== undefined) throw misplacedCredential(found, place)
+    const match = names.find((one) => one.toLowerCase() === name)
+    if (match !== undefined) throw misplacedCredential(match, place)
   }
 }
 

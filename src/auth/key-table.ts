@@ -33,8 +33,8 @@ type KeyStore = Pick<Store, 'execute'>
 
 /** Finds keys by their seals; synchronously if the store can. */
 export function findKeys({ execute }: KeyStore, hashes: readonly string[]): Credential[] | Promise<Credential[]> {
-  const found = execute(tablePlan(findKeysByHash, { hashes }))
-  return found instanceof Promise ? found.then(credentialsIn) : credentialsIn(found)
+  const outcome = execute(tablePlan(findKeysByHash, { hashes }))
+  return outcome instanceof Promise ? outcome.then(credentialsIn) : credentialsIn(outcome)
 }
 
 /** All keys, or those of a name. */

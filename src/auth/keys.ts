@@ -71,20 +71,20 @@ export function keyring(
   return {
     renew(key) {
       if (!isAsked(key)) return unknownKey
-      const found = holders([key])
-      return found instanceof Promise ? found.then(([one]) => one as AuthVerdict) : (found[0] as AuthVerdict)
+      const verdicts = holders([key])
+      return verdicts instanceof Promise ? verdicts.then(([one]) => one as AuthVerdict) : (verdicts[0] as AuthVerdict)
     },
     find: (key, address) => (isAsked(key) ? find(key, clientBlock(address)) : unknownKey),
   }
 
   function holders(keys: readonly string[]): readonly AuthVerdict[] | Promise<readonly AuthVerdict[]> {
     const seals = keys.map((key) => peppers.map((pepper) => sealKey(key, pepper)))
-    const found = findKeys(store, seals.flat())
-    return found instanceof Promise ? found.then((one) => judged(seals, one)) : judged(seals, found)
+    const credentials = findKeys(store, seals.flat())
+    return credentials instanceof Promise ? credentials.then((one) => judged(seals, one)) : judged(seals, credentials)
   }
 
-  function judged(seals: readonly (readonly string[])[], found: readonly Credential[]): AuthVerdict[] {
-    const bySeal = new Map(found.map((one) => [one.hash, one]))
+  function judged(seals: readonly (readonly string[])[], credentials: readonly Credential[]): AuthVerdict[] {
+    const bySeal = new Map(credentials.map((one) => [one.hash, one]))
     const time = world.due()
     return seals.map((own) => {
       const one = own.map((seal) => bySeal.get(seal)).find((one) => one !== undefined)

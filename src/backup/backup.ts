@@ -28,15 +28,15 @@ export const backupCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [declaration = '', name = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [declaration = '', name = ''] = input.arguments
   const service = await loadService(declaration)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const [from, file] = [await sqliteFileOf(database, declaration), resolve(name)]
   requireDatabaseFile(from)
   refuseSameFile(from, file, name)
   const isThere = existsSync(file)
-  if (isThere && !given.isOn('replace'))
+  if (isThere && !input.isOn('replace'))
     throw commandError(`${name} is there already.`, 'Choose another file, or replace it with --replace.')
   refuseLog(file)
   const steps = await copyOf(service, from, file, false)

@@ -41,16 +41,16 @@ export const restoredCommand: Command = {
   run: restored,
 }
 
-async function restore(given: CommandInput): Promise<number> {
-  const [declaration = '', name = ''] = given.arguments
+async function restore(input: CommandInput): Promise<number> {
+  const [declaration = '', name = ''] = input.arguments
   const service = await loadService(declaration)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const [from, file] = [resolve(name), await sqliteFileOf(database, declaration)]
   if (!existsSync(from))
     throw commandError(`There is no file ${name}.`, 'Name a backup, as in:  bylaw restore api.ts backup.db')
   refuseSameFile(from, file, name)
   const isThere = existsSync(file)
-  if (isThere && !given.isOn('replace'))
+  if (isThere && !input.isOn('replace'))
     throw commandError(
       `The database ${database} is there already.`,
       'Replace it with --replace, which keeps it under another name, or restore into another file with --database.',
@@ -65,16 +65,16 @@ async function restore(given: CommandInput): Promise<number> {
   const lines = [
     `${database} is as in ${name}. ETags and cursors from before are refused.${formText(steps, declaration)}`,
     ...(aside === null ? [] : [`The former database is ${aside}.`]),
-    await keysText(service, { database, named: namedAs(given, declaration), aside }),
+    await keysText(service, { database, named: namedAs(input, declaration), aside }),
   ]
   console.log(lines.join('\n'))
   return 0
 }
 
-async function restored(given: CommandInput): Promise<number> {
-  const [declaration = ''] = given.arguments
+async function restored(input: CommandInput): Promise<number> {
+  const [declaration = ''] = input.arguments
   const service = await loadService(declaration)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const migration = await openMigrationFor(service, database, 'require')
   try {
     await migration.recordRestore()
@@ -83,7 +83,7 @@ async function restored(given: CommandInput): Promise<number> {
   }
   const begun = `${withoutPassword(database)} is recorded as restored. ETags and cursors from before are refused.`
   console.log(
-    [begun, await keysText(service, { database, named: namedAs(given, declaration), aside: null })].join('\n'),
+    [begun, await keysText(service, { database, named: namedAs(input, declaration), aside: null })].join('\n'),
   )
   return 0
 }
@@ -96,8 +96,8 @@ interface RestoredDatabase {
   readonly aside: string | null
 }
 
-function namedAs(given: CommandInput, declaration: string): string {
-  const flag = given.flagValue('database')
+function namedAs(input: CommandInput, declaration: string): string {
+  const flag = input.flagValue('database')
   return flag?.from === '--database' ? `${declaration} --database ${withoutPassword(flag.text)}` : declaration
 }
 

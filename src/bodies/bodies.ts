@@ -39,13 +39,13 @@ export function itemRef(resource: Resource, context: SchemaContext): ComponentRe
 /** The property `_pair` of items that are answered as one side of a pair; empty if pairs have no fields. */
 export function pairProperty(pair: Resource, context: SchemaContext): DocumentPart {
   const names = pairFields(pair)
-  const shown = pair.members.filter(({ name }) => names.includes(name))
-  if (shown.length === 0) return {}
+  const members = pair.members.filter(({ name }) => names.includes(name))
+  if (members.length === 0) return {}
   const schema = putBodySchema(pair, 'Pair', context, {
     title: `${pair.title}: what belongs to the pair`,
     ...{ type: 'object', readOnly: true },
-    properties: propertySchemas(shown, (member) => answeredSchema(pair, member, context)),
-    ...requiredNames(shown.filter(({ read }) => read === null).map(({ name }) => name)),
+    properties: propertySchemas(members, (member) => answeredSchema(pair, member, context)),
+    ...requiredNames(members.filter(({ read }) => read === null).map(({ name }) => name)),
   })
   return { _pair: schema }
 }

@@ -62,8 +62,8 @@ export function openComponents(): Components {
 
 /** The first name that fits; if other parts have all of them, the last name with a number. */
 function freeName(names: readonly string[], fits: (name: string) => boolean): string {
-  const found = names.find(fits)
-  if (found !== undefined) return found
+  const name = names.find(fits)
+  if (name !== undefined) return name
   for (let i = 2; ; i++) if (fits(`${names.at(-1)}${i}`)) return `${names.at(-1)}${i}`
 }
 

@@ -18,11 +18,11 @@ export const isRepeatable = ({ key, collection }: Resource): boolean => key === 
 
 /** A body that creates an item, with its required fields, or else its first one; null if no valid value can be guessed. */
 export function exampleBody(resource: Resource, sources: ExampleSources = {}): Record<string, unknown> | null {
-  const given = resource.members.filter(({ name, from }) => from === 'caller' || name === resource.key)
-  const required = given.filter((member) => member.absent === undefined)
+  const members = resource.members.filter(({ name, from }) => from === 'caller' || name === resource.key)
+  const required = members.filter((member) => member.absent === undefined)
   const { mark } = sources
   const own = { ...sources, mark: mark === undefined || isRepeatable(resource) ? '' : ` ${mark}` }
-  return exampleOfFields(required.length > 0 ? required : given.slice(0, 1), resource.rules.kinds, own)
+  return exampleOfFields(required.length > 0 ? required : members.slice(0, 1), resource.rules.kinds, own)
 }
 
 /** The example of a POST; the id is among its fields if the client chooses it. */
@@ -101,6 +101,6 @@ function nestedExample(
 
 function exampleTexts(name: string, mark: string, min: number, max: number): string[] {
   const words = sentenceCase(toKebab(name).replaceAll('-', ' '))
-  const whole = `${words}${mark || ' one'}`
-  return [whole.slice(0, max).padEnd(min, '.'), mark.trim().slice(0, max).padStart(min, 'a')]
+  const text = `${words}${mark || ' one'}`
+  return [text.slice(0, max).padEnd(min, '.'), mark.trim().slice(0, max).padStart(min, 'a')]
 }

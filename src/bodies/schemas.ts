@@ -26,11 +26,11 @@ export function termsAt(all: Readonly<Record<string, FieldTerms>>, path: string)
 export function fieldSchema(terms: FieldTerms, use: SchemaUse, context: SchemaContext): DocumentPart {
   const { description, ...value } = valueSchema(terms, use, context)
   const examples = use === 'asked' || terms.example === undefined ? undefined : [terms.example]
-  const whole = terms.nullable && use !== 'asked' ? nullableSchema(value) : value
+  const schema = terms.nullable && use !== 'asked' ? nullableSchema(value) : value
   const usual = use === 'sent' ? { default: terms.default } : {}
   const marks = use === 'asked' ? {} : { writeOnly: terms.writeOnly, readOnly: terms.readOnly }
   return withoutUndefined({
-    ...whole,
+    ...schema,
     ...usual,
     ...marks,
     'x-references': use === 'asked' ? undefined : terms.to,
@@ -93,8 +93,8 @@ const exampleId = ({ prefix }: Resource): string => `${prefix}_01jd8m2kq3v9x7c5b
 /** The ids in examples; items with a key have none. */
 export const exampleIds = ({ resources }: SchemaContext) => ({
   idOf: (name: string): string | undefined => {
-    const found = resources.get(name)
-    return found?.key === null ? exampleId(found) : undefined
+    const resource = resources.get(name)
+    return resource?.key === null ? exampleId(resource) : undefined
   },
 })
 

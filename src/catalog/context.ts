@@ -166,8 +166,8 @@ function formerColumn(
 }
 
 function columnsInDocument({ columns, fields }: Collection): ReadonlySet<string> {
-  const shown = new Set(fields.filter(({ writeOnly }) => !writeOnly).map(({ name }) => name))
-  const isTold = ({ field, of }: Column) => !of && shown.has(field.split('.', 1)[0] as string)
+  const readable = new Set(fields.filter(({ writeOnly }) => !writeOnly).map(({ name }) => name))
+  const isTold = ({ field, of }: Column) => !of && readable.has(field.split('.', 1)[0] as string)
   const own = columns.filter(isTold).map(({ name }) => name)
   return new Set(['id', ...own])
 }

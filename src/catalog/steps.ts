@@ -51,7 +51,7 @@ export async function runPipelined<T>(
   run: (statement: Statement) => Promise<readonly ResultRow[]>,
 ): Promise<T> {
   const sent: Promise<unknown>[] = []
-  const made = await runStepsAsync(steps, async (statement) => {
+  const result = await runStepsAsync(steps, async (statement) => {
     const rows = run(statement)
     if (!statement.pipelined) return rows
     sent.push(rows)
@@ -59,7 +59,7 @@ export async function runPipelined<T>(
     return []
   })
   await Promise.all(sent)
-  return made
+  return result
 }
 
 class RowConflict extends Detour {}

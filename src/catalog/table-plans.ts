@@ -16,9 +16,9 @@ export function* performTablePlan(context: TableContext, plan: TablePlan, alone 
   const name = plan.values[column]
   const values =
     typeof name === 'string' ? { ...plan.values, [column]: storedName({ collections }, name) } : plan.values
-  const found = yield* runTablePlan(context, { ...plan, values }, alone)
+  const outcome = yield* runTablePlan(context, { ...plan, values }, alone)
   const declared = (row: TableRow) => ({ ...row, [column]: declaredName({ collections }, String(row[column])) })
-  return { ...found, rows: found.rows.map(declared) }
+  return { ...outcome, rows: outcome.rows.map(declared) }
 }
 
 function* runTablePlan(context: TableContext, plan: TablePlan, alone: boolean): Steps<TableRows> {
@@ -26,9 +26,9 @@ function* runTablePlan(context: TableContext, plan: TablePlan, alone: boolean): 
   if (kind !== 'find') context.onWrite?.({ collection: table.name, key: null })
   const { text, values } = tableStatement(context, plan)
   const autocommit = kind === 'find' ? 'read' : 'write'
-  const found = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
-  if (kind !== 'insert') return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }
-  if (found.length > 0) return { is: 'rows', rows: [rowOf(table, plan.values)] }
+  const storedRows = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
+  if (kind !== 'insert') return { is: 'rows', rows: storedRows.map((row) => rowOf(table, row)) }
+  if (storedRows.length > 0) return { is: 'rows', rows: [rowOf(table, plan.values)] }
   const { by = table.key } = plan.run
   const where = Object.fromEntries(by.map((name) => [name, name]))
   const { rows } = yield* runTablePlan(context, { ...plan, run: { do: 'find', table, where } }, false)

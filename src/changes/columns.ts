@@ -99,9 +99,10 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
     for (const column of old.collection.columns) {
       const asks = (['filter', 'sort'] as const).filter((one) => isQueried(step, column.field, one))
       if (asks.length === 0) continue
-      const made = makeVersionColumn({ today, old, column, steps: steps.slice(0, i + 1) }, elsewhere)
-      spare.push(made)
-      if (isServed(step) && asks.some((one) => versionColumnName(step, column.field, one) !== null)) wanted.push(made)
+      const versionColumn = makeVersionColumn({ today, old, column, steps: steps.slice(0, i + 1) }, elsewhere)
+      spare.push(versionColumn)
+      if (isServed(step) && asks.some((one) => versionColumnName(step, column.field, one) !== null))
+        wanted.push(versionColumn)
     }
   }
   if (spare.length === 0) return today
@@ -111,9 +112,9 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
 
 /** The resource in the version before a step. */
 function resourceBefore({ change, declaration }: ChangeStep, { rules }: ServedHistory): Resource {
-  const made = declarationBefore(declaration, change as Change)
+  const before = declarationBefore(declaration, change as Change)
   const name = change.was ?? (change.resource as string)
-  const { resources, concepts = {} } = made
+  const { resources, concepts = {} } = before
   return makeResource(name, resources[name] as NonNullable<(typeof resources)[string]>, {
     resources,
     concepts,
@@ -144,8 +145,8 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
       const value = convert(mask(document))[0] ?? member.absent ?? null
       const faults: Violation[] = []
       const fitting = value === null ? null : member.check(value, '', faults)
-      const found = faults.length > 0 ? null : valueAt(fitting, column.field)
-      return typeof found === 'string' && !isStorableText(found) ? null : found
+      const text = faults.length > 0 ? null : valueAt(fitting, column.field)
+      return typeof text === 'string' && !isStorableText(text) ? null : text
     } catch {
       return null // `bylaw verify` reports it; a write by a client of the newest version must not fail because of it
     }
@@ -154,9 +155,9 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
   const path = columnName(column.field, step)
   const own: Column = { ...column, name: `by_${path}`, field: path, required: false, of }
   const documents = samples(today)
-  const [made, again] = [0, 1].map(() => digestCells(documents.map((one) => cellIn(own, one))))
-  if (made !== again) throw new Error(unsteadyMessage(step, column.field))
-  return { ...own, form: `${column.form} made ${made}` }
+  const [digest, again] = [0, 1].map(() => digestCells(documents.map((one) => cellIn(own, one))))
+  if (digest !== again) throw new Error(unsteadyMessage(step, column.field))
+  return { ...own, form: `${column.form} made ${digest}` }
 }
 
 /** Lone surrogates and NUL: requests may not contain them, and no database stores them. */
@@ -170,9 +171,10 @@ function maskUnreadable(
   { members }: Resource,
   { read: scope }: Member,
 ): (document: Readonly<VersionDocument>) => VersionDocument {
-  const shown = members.filter(({ writeOnly }) => !writeOnly)
-  const unreadable = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
-  return (document) => Object.fromEntries(shown.map(({ name }) => [name, unreadable.has(name) ? null : document[name]]))
+  const readable = members.filter(({ writeOnly }) => !writeOnly)
+  const unreadable = new Set(readable.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
+  return (document) =>
+    Object.fromEntries(readable.map(({ name }) => [name, unreadable.has(name) ? null : document[name]]))
 }
 
 function valueAt(value: unknown, path: string): unknown {

@@ -78,7 +78,7 @@ const lookUpValue =
 
 function addChangeFunction(
   { makers }: VersionMapping,
-  given: ValueSources,
+  sources: ValueSources,
   make: ChangeFunction['make'] | undefined,
 ): {
   makers: readonly ChangeFunction[]
@@ -87,7 +87,7 @@ function addChangeFunction(
   if (!make) return { makers, computed: (_, otherwise) => otherwise }
   const at = makers.length
   return {
-    makers: [...makers, { sources: [...given].filter(([, { from }]) => from !== 'row'), make }],
+    makers: [...makers, { sources: [...sources].filter(([, { from }]) => from !== 'row'), make }],
     computed: (name, otherwise) => ({ from: 'made', at, name, map: null, otherwise }),
   }
 }
@@ -178,8 +178,8 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
     const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
-    const whole = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
-    sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, whole) ?? whole) : whole)
+    const filled = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
+    sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, filled) ?? filled) : filled)
   }
   for (const name of added) {
     const source = computed(name, null)
@@ -219,9 +219,9 @@ export function compileConversion({ sources, makers }: VersionMapping, names: re
       return ({ document }: ConversionInput): Readonly<VersionDocument> => make({ ...document } as never)
     const inputs = sources.map(([name, source]) => [name, readerOf(source)] as const)
     return (places: ConversionInput): Readonly<VersionDocument> => {
-      const given: VersionDocument = {}
-      for (const [name, read] of inputs) given[name] = read(places)
-      return make(given as never)
+      const values: VersionDocument = {}
+      for (const [name, read] of inputs) values[name] = read(places)
+      return make(values as never)
     }
   })
   return (document, rows = noRows, { partial } = whole) => {
@@ -272,8 +272,8 @@ function readerOf(source: ValueSource | null | undefined): ReadValue {
   if (map === null && otherwise === null) return plainly
   const other = readerOf(otherwise)
   return (places) => {
-    const found = plainly(places)
-    if (found === undefined) return other(places)
-    return map === null ? found : map(found)
+    const value = plainly(places)
+    if (value === undefined) return other(places)
+    return map === null ? value : map(value)
   }
 }

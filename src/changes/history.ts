@@ -137,7 +137,7 @@ function movedFieldIn(
   if (!source || source.from === 'row') return undefined
   const names = [...down.sources].filter(([, { from }]) => from !== 'row').map(([name]) => name)
   const up = compileConversion(steps.toReversed().reduce(mapUp, identityMapping(resource, names)), members)
-  const [readField, whole] = [
+  const [readField, readFields] = [
     compileConversion(source.from === 'made' ? down : { ...down, makers: [] }, [field]),
     compileConversion(down, names),
   ]
@@ -145,7 +145,7 @@ function movedFieldIn(
     resource,
     read: (row) => readField(row)[0],
     put: (row, value) => {
-      const before = Object.fromEntries(whole(row).map((one, i) => [names[i], one]))
+      const before = Object.fromEntries(readFields(row).map((one, i) => [names[i], one]))
       const [was, is] = [up(before), up({ ...before, [field]: value })]
       const moved = members.map((name, i) => [name, is[i], was[i]] as const)
       return Object.fromEntries(

@@ -30,21 +30,21 @@ function movedBodyValues(
   merge: MergeValue = mergePatch,
 ): MovedBodyValue[] {
   const { resource, down, up } = own
-  const found = Object.keys(body).flatMap((name) => {
+  const sources = Object.keys(body).flatMap((name) => {
     const source = joinedSource(down.sources.get(name))
     return source && resource.byName.get(name)?.from === 'caller' ? [{ name, source }] : []
   })
-  if (found.length === 0) return []
+  if (sources.length === 0) return []
   const shown = olderDocument(own, document, rows)
-  const given = found.map(({ name }) => {
+  const checked = sources.map(({ name }) => {
     const { field, check } = resource.byName.get(name) as Member
     return [name, check(rows.length > 0 ? merge(field, shown[name], body[name]) : body[name], '', [])]
   })
   const values = compileConversion(
     up,
-    found.map(({ source }) => source.name),
-  )({ ...shown, ...Object.fromEntries(given) })
-  return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
+    sources.map(({ source }) => source.name),
+  )({ ...shown, ...Object.fromEntries(checked) })
+  return sources.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 
 interface JoinedWriteContext {
@@ -65,9 +65,9 @@ export function joinedWrites(
     const some = all.filter(({ source }) => source.at === i)
     const today = resources.get(collection) as Resource
     const patch = (row: VersionDocument): VersionDocument => {
-      const made: VersionDocument = {}
-      for (const { source, value } of some) Object.assign(made, source.there?.put({ ...row, ...made }, value))
-      const merged = Object.entries(made).map(([name, value]) => {
+      const members: VersionDocument = {}
+      for (const { source, value } of some) Object.assign(members, source.there?.put({ ...row, ...members }, value))
+      const merged = Object.entries(members).map(([name, value]) => {
         const member = today.byName.get(name)
         return [name, member ? mergePatchFor(member.field, row[name], value) : value]
       })

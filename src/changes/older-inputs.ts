@@ -31,8 +31,8 @@ export function olderInput(own: Input, today: Input, changes: Changes): ServedAc
     convert,
     names: (input) => olderNames(steps.toReversed(), input),
     payload: (body) => {
-      const whole = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
-      return { ...Object.fromEntries(whole), ...convert(body) }
+      const members = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
+      return { ...Object.fromEntries(members), ...convert(body) }
     },
   }
 }
@@ -121,7 +121,7 @@ export function olderStatuses(
   operations: ReadonlyMap<string, ShownOperation>,
   errors: ReadonlyMap<string, string>,
 ): Representation {
-  const shown = (doc: Readonly<Record<string, unknown>>): string => {
+  const show = (doc: Readonly<Record<string, unknown>>): string => {
     const { name = doc.operation, answer = null } = operations.get(String(doc.operation)) ?? {}
     const error = doc.error as { readonly type: string } | null
     return JSON.stringify({
@@ -135,7 +135,7 @@ export function olderStatuses(
   }
   return {
     ...plain,
-    answer: (doc, _, document = JSON.parse(doc)) => shown(document),
-    answers: (docs, _, documents = JSON.parse(`[${docs}]`)) => documents.map(shown).join(','),
+    answer: (doc, _, document = JSON.parse(doc)) => show(document),
+    answers: (docs, _, documents = JSON.parse(`[${docs}]`)) => documents.map(show).join(','),
   }
 }

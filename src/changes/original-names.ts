@@ -11,9 +11,9 @@ export function resourceAt(
   rules: ResourceRules,
 ): Resource | null {
   const name = histories.get(today)?.name ?? ''
-  const given: ResourceDeclaration | undefined = declaration.resources[name]
-  return given
-    ? makeResource(name, given, { resources: declaration.resources, concepts: declaration.concepts ?? {}, ...rules })
+  const declared: ResourceDeclaration | undefined = declaration.resources[name]
+  return declared
+    ? makeResource(name, declared, { resources: declaration.resources, concepts: declaration.concepts ?? {}, ...rules })
     : null
 }
 

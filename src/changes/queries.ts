@@ -36,9 +36,9 @@ export function translateFilter(
   for (const step of steps.toReversed()) {
     const next: (Comparison | JoinedQuery<Comparison>)[] = []
     for (const one of all) {
-      const found = 'by' in one ? [followLinkName(step, one)] : filterBefore(step, one, elsewhere)
-      if (found === null) return null
-      next.push(...found)
+      const translated = 'by' in one ? [followLinkName(step, one)] : filterBefore(step, one, elsewhere)
+      if (translated === null) return null
+      next.push(...translated)
     }
     all = next
   }
@@ -111,9 +111,9 @@ export function translateSort(
   for (const step of steps.toReversed()) {
     const next: (SortTerm | JoinedQuery<SortTerm>)[] = []
     for (const one of all) {
-      const found = typeof one === 'string' ? sortBefore(step, one, elsewhere) : [followLinkName(step, one)]
-      if (found === null) return null
-      next.push(...found)
+      const translated = typeof one === 'string' ? sortBefore(step, one, elsewhere) : [followLinkName(step, one)]
+      if (translated === null) return null
+      next.push(...translated)
     }
     all = next
   }

@@ -170,12 +170,12 @@ const memberNames = ({ members }: Resource): string[] => members.map(({ name }) 
 
 /** Adds the linked resources in their newest version. */
 const resolveQueries = <T extends object | string>(
-  found: readonly (T | JoinedQuery<T>)[] | null,
+  queries: readonly (T | JoinedQuery<T>)[] | null,
   { sources }: VersionMapping,
   resources: ReadonlyMap<string, Resource>,
   field: string,
 ): readonly (T | ResolvedQuery<T>)[] | null =>
-  found?.map((one) => {
+  queries?.map((one) => {
     if (typeof one !== 'object' || !('asks' in one)) return one as T
     const kept = joinedSource(sources.get(field))?.otherwise?.name ?? null
     return { by: one.by, asks: one.asks, own: one.own, today: resources.get(one.resource) as Resource, kept }

@@ -34,12 +34,12 @@ export function withStoredStatuses(
     (ways.find(({ label }) => label === version) ?? first)?.operations.find((one) => one[by] === called)
   const conversions: VersionConversions = {
     toToday: (version, document) => {
-      const found = find(version, document.operation, 'was')
-      return found ? runConversion(statuses, document, 0, () => newerStatus(found, document), true) : document
+      const operation = find(version, document.operation, 'was')
+      return operation ? runConversion(statuses, document, 0, () => newerStatus(operation, document), true) : document
     },
     toOlder: (version, document) => {
-      const found = find(version, document.operation, 'is')
-      return found ? olderStatus(found, document) : document
+      const operation = find(version, document.operation, 'is')
+      return operation ? olderStatus(operation, document) : document
     },
     sourceField: (_, field) => (converted.includes(field) ? null : field),
     joined: () => [],

@@ -54,7 +54,7 @@ export function checkAggregate(
   }
   checkLink(path, judged.name, resource, by, context)
   const fields = isObject(other.fields) ? other.fields : {}
-  const made = of === 'count' ? null : soundField(fields[source], context)
+  const sourceField = of === 'count' ? null : soundField(fields[source], context)
   if (of !== 'count' && !hasMember(fields, source))
     report(
       context,
@@ -62,8 +62,8 @@ export function checkAggregate(
       `\`${resource}\` has no field ${valueInWords(source)}.`,
       nameHint(source, Object.keys(fields)),
     )
-  if (made) checkSource(path, field, made, of, context)
-  checkSecrets(path, field, { judged, resource, other, made: made ?? null }, context)
+  if (sourceField) checkSource(path, field, sourceField, of, context)
+  checkSecrets(path, field, { judged, resource, other, sourceField: sourceField ?? null }, context)
 }
 
 /** Checks that the rows belong or refer to the item by exactly one field. */
@@ -139,18 +139,18 @@ interface AggregateSource {
   /** The name of the resource whose rows are read, and its declaration. */
   readonly resource: string
   readonly other: UncheckedObject
-  readonly made: Field | null
+  readonly sourceField: Field | null
 }
 
 /** A derived value must not reveal rows of other accounts, or rows and fields that need other scopes. */
 function checkSecrets(
   path: DeclarationPath,
   field: Field,
-  { judged, resource, other, made }: AggregateSource,
+  { judged, resource, other, sourceField }: AggregateSource,
   context: DeclarationCheck,
 ): void {
   const { read } = field.options
-  const needed = made?.options.read
+  const needed = sourceField?.options.read
   if (needed !== undefined && needed !== read)
     report(context, path, `The values there can only be read with ${needed}.`, `Write read: '${needed}'.`)
   const [own, there] = [judged.given.access, other.access].map((access) =>
@@ -193,8 +193,10 @@ function checkRuledRows(
 /** Refuses cycles: no derived field may depend on itself. */
 export function checkDerivedCycles(context: DeclarationCheck): void {
   const aggregates = new Map<string, Aggregate>()
-  for (const [name, given] of Object.entries(context.resources))
-    for (const [field, one] of Object.entries(isObject(given) && isObject(given.fields) ? given.fields : {})) {
+  for (const [name, declaration] of Object.entries(context.resources))
+    for (const [field, one] of Object.entries(
+      isObject(declaration) && isObject(declaration.fields) ? declaration.fields : {},
+    )) {
       const derived = soundField(one, context)?.options.derived
       if (isObject(derived)) aggregates.set(`${name}.${field}`, derived as unknown as Aggregate)
     }
@@ -218,7 +220,7 @@ export function checkDerivedCycles(context: DeclarationCheck): void {
 }
 
 function isFunction(resource: string, field: string, context: DeclarationCheck): boolean {
-  const given = context.resources[resource]
-  const one = isObject(given) && isObject(given.fields) ? given.fields[field] : undefined
+  const declaration = context.resources[resource]
+  const one = isObject(declaration) && isObject(declaration.fields) ? declaration.fields[field] : undefined
   return soundField(one, context)?.options.derived === true
 }

@@ -41,16 +41,16 @@ type Entries = readonly (readonly [name: string, given: UncheckedObject])[]
 /** Prefixes of ids must be valid and unique. R36. */
 function checkPrefixes(resources: Entries, context: DeclarationCheck): void {
   const owners = new Map<string, string>()
-  for (const [name, { prefix: given, singular: own, key }] of resources) {
+  for (const [name, { prefix: declaredPrefix, singular: own, key }] of resources) {
     const path = ['resources', name, 'prefix']
     const prefix =
-      given ?? defaultPrefix(name, (typeof own === 'string' ? { singular: own } : {}) as ResourceDeclaration)
-    if (key !== undefined || (given === undefined && !isKebab(String(own ?? name)))) continue
+      declaredPrefix ?? defaultPrefix(name, (typeof own === 'string' ? { singular: own } : {}) as ResourceDeclaration)
+    if (key !== undefined || (declaredPrefix === undefined && !isKebab(String(own ?? name)))) continue
     if (typeof prefix !== 'string' || !prefixPattern.test(prefix)) {
       report(
         context,
         path,
-        `The prefix ${given === undefined ? 'that follows from the name, ' : ''}${valueInWords(prefix)}${given === undefined ? ',' : ''} cannot begin an id.`,
+        `The prefix ${declaredPrefix === undefined ? 'that follows from the name, ' : ''}${valueInWords(prefix)}${declaredPrefix === undefined ? ',' : ''} cannot begin an id.`,
         "Write up to 63 lowercase letters, as prefix: 'cus'; underscores are allowed between them.",
       )
       continue
@@ -89,8 +89,8 @@ function checkStructures(resources: Entries, context: DeclarationCheck): void {
   const first = new Map<string, readonly [text: string, path: DeclarationPath]>()
   for (const [name, field] of context.soundConcepts) first.set(name, [structureOf(field), ['concepts', name]])
   for (const [resource, { fields }] of resources) {
-    for (const [name, given] of Object.entries(isObject(fields) ? fields : {})) {
-      const field = soundField(given, context)
+    for (const [name, declared] of Object.entries(isObject(fields) ? fields : {})) {
+      const field = soundField(declared, context)
       if (!field || field.options.ownMeaning) continue
       const path = ['resources', resource, 'fields', name]
       const [text, place] = first.get(name) ?? [structureOf(field), path]
@@ -188,9 +188,9 @@ export function checkOrders(judged: ResourceCheck, context: DeclarationCheck): v
 }
 
 /** The names of fields in summaries that may have mistakes. */
-function summarizedNames(given: unknown): string[] {
-  if (typeof given === 'string') return [given]
-  return isObject(given) || Array.isArray(given) ? Object.values(given).flatMap(summarizedNames) : []
+function summarizedNames(summaries: unknown): string[] {
+  if (typeof summaries === 'string') return [summaries]
+  return isObject(summaries) || Array.isArray(summaries) ? Object.values(summaries).flatMap(summarizedNames) : []
 }
 
 /** The number of sortable fields is limited. R56. */

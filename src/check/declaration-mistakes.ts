@@ -35,33 +35,33 @@ import { checkFieldVisibility, checkOwner, checkRemoval, checkRowRules } from '.
 
 /** All mistakes in the order of their places. Never throws, whatever the input. R219. */
 export function declarationMistakes(declaration: unknown, kinds: FieldKinds = standardKinds): Mistake[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   try {
-    if (isObject(declaration)) checkService(declaration, found, kinds)
+    if (isObject(declaration)) checkService(declaration, findings, kinds)
     else
       report(
-        { found },
+        { findings },
         [],
         `The declaration is ${valueInWords(declaration)}.`,
         "Write service({ name: 'shop', resources: { … } }).",
       )
-    if (isObject(declaration)) nameAsDeclared(declaration, found)
-    const ranks = new Map(found.map((one) => [one, rankOf(declaration, one.path)]))
-    found.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
+    if (isObject(declaration)) nameAsDeclared(declaration, findings)
+    const ranks = new Map(findings.map((one) => [one, rankOf(declaration, one.path)]))
+    findings.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
   } catch (error) {
     // A member throws when it is read, so the rest cannot be checked.
     const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
-    report({ found }, [], reason, 'Write plain objects, and make fields with f.')
+    report({ findings }, [], reason, 'Write plain objects, and make fields with f.')
   }
-  return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+  return findings.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
 }
 
 /** Pairs are checked like resources; their mistakes are named where they are declared. */
-function nameAsDeclared({ resources, pairs }: UncheckedObject, found: Finding[]): void {
+function nameAsDeclared({ resources, pairs }: UncheckedObject, findings: Finding[]): void {
   const isPair = (name: unknown) => isObject(pairs) && hasMember(pairs, name)
-  for (const [i, { path, ...one }] of found.entries())
+  for (const [i, { path, ...one }] of findings.entries())
     if (path[0] === 'resources' && isPair(path[1]) && !(isObject(resources) && hasMember(resources, path[1])))
-      found[i] = { ...one, path: ['pairs', ...path.slice(1)] }
+      findings[i] = { ...one, path: ['pairs', ...path.slice(1)] }
 }
 
 /** The position of each name of a path in its object; missing names come last. */
@@ -90,31 +90,33 @@ const serviceKeys = [
   ...['title', 'description', ...Object.keys(infoMembers)],
 ]
 
-function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKinds): void {
-  const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
-  const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
+function checkService(declaration: UncheckedObject, findings: Finding[], kinds: FieldKinds): void {
+  const part = (name: string): UncheckedObject => (isObject(declaration[name]) ? declaration[name] : {})
+  const settings = readSettings(declaration.settings, undefined, false, (fault) =>
+    addSettingFinding({ findings }, [], fault),
+  )
   const rules = { settings, isId: () => true, kinds }
   const [resources, pairs] = [part('resources'), part('pairs')]
   const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
-  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
+  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), findings }
   const context = { ...declared, ...withPairResources(declared) }
-  checkKnownKeys([], given, serviceKeys, [], context)
-  checkInfo(given, context)
+  checkKnownKeys([], declaration, serviceKeys, [], context)
+  checkInfo(declaration, context)
   for (const name of ['resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers']) {
-    if (given[name] === undefined || isObject(given[name])) continue
-    report(context, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
+    if (declaration[name] === undefined || isObject(declaration[name])) continue
+    report(context, [name], `\`${name}\` is ${valueInWords(declaration[name])}.`, `Write an object, as ${name}: { … }.`)
   }
-  checkServiceName(given, context)
-  checkSettingContradictions([], [given.settings], settings, context)
-  checkTokens(given.settings, context)
+  checkServiceName(declaration, context)
+  checkSettingContradictions([], [declaration.settings], settings, context)
+  checkTokens(declaration.settings, context)
   checkBatches(context)
-  checkEvents(given, context)
+  checkEvents(declaration, context)
   checkScopes(context)
   checkErrorTypes(part('errors'), context)
-  checkTiers(given.tiers, context)
-  checkVersions(given.versions, context)
+  checkTiers(declaration.tiers, context)
+  checkVersions(declaration.versions, context)
   checkConcepts(context)
-  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+  if (Object.keys(resources).length === 0 && (declaration.resources === undefined || isObject(declaration.resources))) {
     report(
       context,
       ['resources'],
@@ -122,7 +124,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
       "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
     )
   }
-  checkResources(given.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
+  checkResources(declaration.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
 }
 
 function checkServiceName({ name }: UncheckedObject, context: DeclarationCheck): void {
@@ -133,10 +135,10 @@ function checkServiceName({ name }: UncheckedObject, context: DeclarationCheck):
   report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
 }
 
-function checkInfo(given: UncheckedObject, context: DeclarationCheck): void {
+function checkInfo(declaration: UncheckedObject, context: DeclarationCheck): void {
   for (const [name, members] of Object.entries(infoMembers)) {
     const [first] = members
-    const value = given[name]
+    const value = declaration[name]
     if (value === undefined) continue
     if (!isObject(value) || (name !== 'contact' && value[first] === undefined))
       report(context, [name], `\`${name}\` is ${valueInWords(value)}.`, `Write ${name}: { ${first}: '…' }.`)
@@ -165,13 +167,13 @@ function checkScopes(context: DeclarationCheck): void {
 
 /** Checks declared types of errors. R160. */
 function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): void {
-  const before = context.found.length
-  const known = [...catalogue.keys(), ...Object.keys(errors)]
+  const before = context.findings.length
+  const typeNames = [...catalogue.keys(), ...Object.keys(errors)]
   const parents = (name: string) =>
     isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
-  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, known, context)
+  for (const [name, declared] of Object.entries(errors)) checkErrorType(['errors', name], declared, typeNames, context)
   checkCycles((name) => ['errors', name, 'parents'], errors, parents, context)
-  if (context.found.length > before) return
+  if (context.findings.length > before) return
   const types = extendCatalogue(errors as Record<string, DeclaredError>)
   for (const [name, { status, parents = [] }] of Object.entries(errors as Record<string, DeclaredError>)) {
     const line = typeChain(types, name)
@@ -212,26 +214,26 @@ function checkErrorStatus(path: DeclarationPath, status: unknown, context: Decla
 
 function checkErrorType(
   path: DeclarationPath,
-  given: unknown,
-  known: readonly string[],
+  declared: unknown,
+  typeNames: readonly string[],
   context: DeclarationCheck,
 ): void {
   const name = path.at(-1) as string
   checkKebabName(path, context)
   if (catalogue.has(name))
     report(context, path, `Every service has the type \`${name}\` already.`, 'Write another name.')
-  if (!isObject(given)) {
+  if (!isObject(declared)) {
     report(
       context,
       path,
-      `It is ${valueInWords(given)}.`,
+      `It is ${valueInWords(declared)}.`,
       "Write an object, as { status: 409, parents: ['conflict'] }.",
     )
     return
   }
-  checkKnownKeys(path, given, ['status', 'parents', 'title', 'description', 'example'], [], context)
-  checkText([...path, 'example'], given.example, context)
-  const { status, parents = [] } = given
+  checkKnownKeys(path, declared, ['status', 'parents', 'title', 'description', 'example'], [], context)
+  checkText([...path, 'example'], declared.example, context)
+  const { status, parents = [] } = declared
   checkErrorStatus([...path, 'status'], status, context)
   if (!Array.isArray(parents))
     report(
@@ -241,28 +243,28 @@ function checkErrorType(
       "Write a list, as parents: ['conflict'].",
     )
   else
-    for (const parent of parents.filter((one) => !known.includes(one)))
+    for (const parent of parents.filter((one) => !typeNames.includes(one)))
       report(
         context,
         [...path, 'parents'],
         `There is no type ${valueInWords(parent)}.`,
-        nameHint(parent, known, "Declare it too, or write a type that every service has, as 'conflict'."),
+        nameHint(parent, typeNames, "Declare it too, or write a type that every service has, as 'conflict'."),
       )
 }
 
 /** Checks concepts, each after those that it contains. */
 function checkConcepts(context: DeclarationCheck): void {
-  const { concepts, soundConcepts, found } = context
+  const { concepts, soundConcepts, findings } = context
   const visited = new Set<string>()
   const visit = (name: string): void => {
     if (visited.has(name) || !hasMember(concepts, name)) return
     visited.add(name)
     for (const other of conceptsIn(concepts[name])) visit(other)
-    const before = found.length
+    const before = findings.length
     checkFieldName(['concepts', name], context)
     checkField(['concepts', name], concepts[name], 'concept', context)
     const field = soundField(concepts[name], context)
-    if (field && found.length === before) soundConcepts.set(name, field)
+    if (field && findings.length === before) soundConcepts.set(name, field)
   }
   for (const name of Object.keys(concepts)) visit(name)
   checkCycles(
@@ -274,14 +276,14 @@ function checkConcepts(context: DeclarationCheck): void {
 }
 
 /** The names of the concepts in a field. */
-function conceptsIn(given: unknown, depth = 0): string[] {
-  if (!isObject(given) || depth > 16) return []
-  if (given.kind === 'concept') return typeof given.target === 'string' ? [given.target] : []
+function conceptsIn(field: unknown, depth = 0): string[] {
+  if (!isObject(field) || depth > 16) return []
+  if (field.kind === 'concept') return typeof field.target === 'string' ? [field.target] : []
   const inner =
-    given.kind === 'list'
-      ? [given.item]
-      : given.kind === 'object' && isObject(given.fields)
-        ? Object.values(given.fields)
+    field.kind === 'list'
+      ? [field.item]
+      : field.kind === 'object' && isObject(field.fields)
+        ? Object.values(field.fields)
         : []
   return inner.flatMap((one) => conceptsIn(one, depth + 1))
 }

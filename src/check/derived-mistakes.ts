@@ -11,14 +11,14 @@ import type { ResourceCheck } from './resource-check.ts'
 
 /** The fields of all resources as they are served, so that other checks see derived ones as read-only. */
 export function withCompleteFields(resources: UncheckedObject): UncheckedObject {
-  const complete = (given: unknown) =>
-    isObject(given) && isObject(given.options) && given.options.derived !== undefined
-      ? completeDerivedField(given as never)
-      : given
+  const complete = (field: unknown) =>
+    isObject(field) && isObject(field.options) && field.options.derived !== undefined
+      ? completeDerivedField(field as never)
+      : field
   return Object.fromEntries(
     Object.entries(resources).map(([name, one]) => {
       if (!isObject(one) || !isObject(one.fields)) return [name, one]
-      const fields = Object.entries(one.fields).map(([field, given]) => [field, complete(given)])
+      const fields = Object.entries(one.fields).map(([field, declared]) => [field, complete(declared)])
       return [name, { ...one, fields: Object.fromEntries(fields) }]
     }),
   )

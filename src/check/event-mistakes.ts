@@ -18,11 +18,11 @@ function reserveName(context: DeclarationCheck, name: string, otherwise: string)
 }
 
 /** Events have a URL of their own, and types that begin with the name of their resource. */
-export function checkEvents(given: UncheckedObject, context: DeclarationCheck): void {
-  checkSwitch(given, [], context)
+export function checkEvents(declaration: UncheckedObject, context: DeclarationCheck): void {
+  checkSwitch(declaration, [], context)
   const all = Object.entries(context.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
   for (const [name, one] of all) checkSwitch(one, ['resources', name], context)
-  const recorded = all.filter(([, one]) => (one.events ?? given.events) === true)
+  const recorded = all.filter(([, one]) => (one.events ?? declaration.events) === true)
   if (recorded.length > 0) reserveName(context, 'events', 'leave out `events`')
   if (recorded.length > 0 && context.settings.events.webhooks)
     for (const name of ['webhook-endpoints', 'webhook-deliveries'])
@@ -91,12 +91,12 @@ const refuseTwin = (path: DeclarationPath, says: string, what: string, context: 
     `Give the ${what} another name, or leave out \`history\`.`,
   )
 
-function checkRetention(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
-  if (given === undefined || (typeof given === 'string' && (durationMilliseconds(given) ?? 0) > 0)) return
+function checkRetention(path: DeclarationPath, retention: unknown, context: DeclarationCheck): void {
+  if (retention === undefined || (typeof retention === 'string' && (durationMilliseconds(retention) ?? 0) > 0)) return
   report(
     context,
     path,
-    `\`retention\` is ${valueInWords(given)}.`,
+    `\`retention\` is ${valueInWords(retention)}.`,
     "Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as retention: 'P730D', or leave it out to keep revisions for ever.",
   )
 }

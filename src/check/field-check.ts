@@ -24,7 +24,7 @@ export interface DeclarationCheck {
   /** The concepts without a mistake. */
   readonly soundConcepts: Map<string, Field>
   readonly scopes: UncheckedObject
-  readonly found: Finding[]
+  readonly findings: Finding[]
 }
 
 /** A path as text: `resources.orders.fields.total`, with unusual names in brackets. */
@@ -34,40 +34,40 @@ export function pathText(path: DeclarationPath): string {
 }
 
 export function report(
-  { found }: Pick<DeclarationCheck, 'found'>,
+  { findings }: Pick<DeclarationCheck, 'findings'>,
   path: DeclarationPath,
   ...[reason, mend]: DeclarationFault
 ): void {
-  found.push({ path, reason, mend })
+  findings.push({ path, reason, mend })
 }
 
 const mostDepth = 16
 
-export const isField = (given: unknown, { kinds }: Pick<ValueRules, 'kinds'>): given is Field =>
-  isObject(given) && hasMember(kinds, given.kind) && isObject(given.options)
+export const isField = (value: unknown, { kinds }: Pick<ValueRules, 'kinds'>): value is Field =>
+  isObject(value) && hasMember(kinds, value.kind) && isObject(value.options)
 
 /** A field with its concepts resolved; undefined if that is impossible. */
 export function soundField(
-  given: unknown,
+  declared: unknown,
   context: Pick<DeclarationCheck, 'soundConcepts' | 'rules'>,
   depth = 0,
 ): Field | undefined {
-  if (!isField(given, context.rules) || depth > mostDepth) return undefined
-  if (given.kind === 'concept') {
-    const concept = context.soundConcepts.get(given.target as string)
-    return concept && { ...concept, options: { ...concept.options, ...given.options } }
+  if (!isField(declared, context.rules) || depth > mostDepth) return undefined
+  if (declared.kind === 'concept') {
+    const concept = context.soundConcepts.get(declared.target as string)
+    return concept && { ...concept, options: { ...concept.options, ...declared.options } }
   }
-  if (given.kind === 'list') {
-    const item = soundField(given.item, context, depth + 1)
-    return item && { ...given, item }
+  if (declared.kind === 'list') {
+    const item = soundField(declared.item, context, depth + 1)
+    return item && { ...declared, item }
   }
-  if (given.kind === 'ref' && typeof given.target !== 'string') return undefined
-  if (given.kind !== 'object') return given
-  const members = Object.entries(given.fields ?? {}).map(
+  if (declared.kind === 'ref' && typeof declared.target !== 'string') return undefined
+  if (declared.kind !== 'object') return declared
+  const members = Object.entries(declared.fields ?? {}).map(
     ([name, one]) => [name, soundField(one, context, depth + 1)] as const,
   )
   const fields = Object.fromEntries(members) as Record<string, Field>
-  return members.every(([, one]) => one) ? { ...given, fields } : undefined
+  return members.every(([, one]) => one) ? { ...declared, fields } : undefined
 }
 
 /** The structure that a field must have wherever its name is used, as text. R37. */
@@ -114,15 +114,15 @@ export function checkReferenceTarget(path: DeclarationPath, target: unknown, con
 /** Checks a field and its parts. */
 export function checkField(
   path: DeclarationPath,
-  given: unknown,
+  declared: unknown,
   site: FieldSite,
   context: DeclarationCheck,
   depth = 0,
 ): void {
-  const before = context.found.length
-  if (!isField(given, context.rules)) {
-    const kind = hasMember(context.rules.kinds, given) ? given : 'text'
-    report(context, path, `It is ${valueInWords(given)}, not a field.`, `Write a field, as f.${kind}().`)
+  const before = context.findings.length
+  if (!isField(declared, context.rules)) {
+    const kind = hasMember(context.rules.kinds, declared) ? declared : 'text'
+    report(context, path, `It is ${valueInWords(declared)}, not a field.`, `Write a field, as f.${kind}().`)
     return
   }
   if (depth > mostDepth) {
@@ -134,12 +134,12 @@ export function checkField(
     )
     return
   }
-  const field = given.kind === 'concept' ? soundField(given, context) : given
-  for (const fault of fieldFaults(given, field, site, context.rules)) report(context, path, ...fault)
-  if (given.kind === 'concept') checkConcept(path, given, site, context)
-  else checkInside(path, given, site, context, depth)
-  const complete = soundField(given, context)
-  if (context.found.length > before || !complete) return
+  const field = declared.kind === 'concept' ? soundField(declared, context) : declared
+  for (const fault of fieldFaults(declared, field, site, context.rules)) report(context, path, ...fault)
+  if (declared.kind === 'concept') checkConcept(path, declared, site, context)
+  else checkInside(path, declared, site, context, depth)
+  const complete = soundField(declared, context)
+  if (context.findings.length > before || !complete) return
   const check = valueCheckOf(complete, context.rules)
   for (const option of ['default', 'fill', 'example'] as const) {
     const faults: Violation[] = []
@@ -173,11 +173,11 @@ function checkInside(
 /** The former name of a field must not be the name of another field of the same object. */
 export function checkFormerName(
   path: DeclarationPath,
-  given: unknown,
+  declared: unknown,
   siblings: UncheckedObject,
   context: DeclarationCheck,
 ): void {
-  const { was } = isField(given, context.rules) ? given.options : {}
+  const { was } = isField(declared, context.rules) ? declared.options : {}
   if (was !== undefined && hasMember(siblings, was))
     report(context, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
 }

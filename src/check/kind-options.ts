@@ -18,8 +18,8 @@ export function nameHint(name: unknown, names: readonly string[], none = 'Leave 
 
 const mostNames = 30
 
-export function hasMember(given: UncheckedObject, name: unknown): name is string {
-  return typeof name === 'string' && Object.hasOwn(given, name)
+export function hasMember(object: UncheckedObject, name: unknown): name is string {
+  return typeof name === 'string' && Object.hasOwn(object, name)
 }
 
 /** The mistakes in bounds and patterns, and those that only the kind of the field can have. */
@@ -30,7 +30,7 @@ export function* kindOptionFaults(field: Field, { kinds, settings }: ValueRules)
   yield* own
   if (own.length > 0) return
   const [read, what] = bound?.(field, settings) ?? []
-  const [least, most] = [min, max].map((given) => (given === undefined ? undefined : read?.(given)))
+  const [least, most] = [min, max].map((value) => (value === undefined ? undefined : read?.(value)))
   if (read && min !== undefined && least === undefined) yield [`\`min\` is ${valueInWords(min)}.`, `Write ${what}.`]
   if (read && max !== undefined && most === undefined) yield [`\`max\` is ${valueInWords(max)}.`, `Write ${what}.`]
   if (least !== undefined && most !== undefined && least > most)
@@ -84,8 +84,8 @@ export function patternFault(pattern: unknown): DeclarationFault | undefined {
 }
 
 function parsePattern(tokens: readonly string[]): PatternPart[][] {
-  const whole: PatternPart[][] = [[]]
-  const open = [whole]
+  const alternatives: PatternPart[][] = [[]]
+  const open = [alternatives]
   for (const text of tokens) {
     const branches = open.at(-1) as PatternPart[][]
     const branch = branches.at(-1) as PatternPart[]
@@ -105,7 +105,7 @@ function parsePattern(tokens: readonly string[]): PatternPart[][] {
       open.push(group)
     } else if (!/^(\^|\$|\\[bB])$/.test(text)) branch.push({ text, branches: undefined, few: 1, most: 1 })
   }
-  return whole
+  return alternatives
 }
 
 /** Whether a repeated group, or one inside it, can match the same text in several ways. */

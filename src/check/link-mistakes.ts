@@ -111,16 +111,16 @@ function checkEmbedName(
   }
   let at = name
   for (const segment of segments) {
-    const known = relationsOf(at, all, context.settings.naming)
-    const found = known.filter((one) => one.name === segment)
-    const [first] = found
+    const relations = relationsOf(at, all, context.settings.naming)
+    const matches = relations.filter((one) => one.name === segment)
+    const [first] = matches
     if (!first) {
-      const names = known.map((one) => one.name)
+      const names = relations.map((one) => one.name)
       const reason = `${at} has nothing called \`${segment}\` that can be embedded: names are those of references, of the parent and of lists of children.`
       report(context, path, reason, nameHint(segment, names))
       return
     }
-    reportSameName(path, found, context)
+    reportSameName(path, matches, context)
     at = first.resource
   }
 }
@@ -139,10 +139,10 @@ const relationText = ({ by, field, resource }: Relation): string =>
 
 /** How resources are related, without the parts of the declaration that are mistaken. */
 function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedResource> {
-  const sound = Object.entries(context.resources).flatMap(([name, given]): [string, ResourceDeclaration][] => {
-    if (!isObject(given)) return []
-    const parent = parentNameOf(given)
-    const fields = Object.entries(isObject(given.fields) ? given.fields : {}).flatMap(([own, one]) => {
+  const sound = Object.entries(context.resources).flatMap(([name, declaration]): [string, ResourceDeclaration][] => {
+    if (!isObject(declaration)) return []
+    const parent = parentNameOf(declaration)
+    const fields = Object.entries(isObject(declaration.fields) ? declaration.fields : {}).flatMap(([own, one]) => {
       const sound = soundField(one, context)
       return sound ? [[own, sound] as const] : []
     })
@@ -153,9 +153,9 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
           fields: Object.fromEntries<Field>(fields),
           access: 'public',
           ...(hasMember(context.resources, parent) && { parent }),
-          ...(hasMember(context.pairs, name) && { key: given.key as string, methods: [] }),
-          ...(typeof given.singular === 'string' && { singular: given.singular }),
-          ...(Array.isArray(given.methods) && { methods: given.methods as Operation[] }),
+          ...(hasMember(context.pairs, name) && { key: declaration.key as string, methods: [] }),
+          ...(typeof declaration.singular === 'string' && { singular: declaration.singular }),
+          ...(Array.isArray(declaration.methods) && { methods: declaration.methods as Operation[] }),
         },
       ],
     ]
@@ -169,26 +169,26 @@ const pairMethods = ['read', 'create', 'replace', 'remove']
 /** The sound pairs, and the resources with those that these are stored in. */
 export function withPairResources(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
   const { resources, pairs, settings } = context
-  const made = Object.entries(pairs).flatMap(([name, given]): [string, unknown][] => {
-    const sides = checkSides(['pairs', name], given, context)
+  const stored = Object.entries(pairs).flatMap(([name, pair]): [string, unknown][] => {
+    const sides = checkSides(['pairs', name], pair, context)
     if (hasMember(resources, name))
       report(context, ['pairs', name], 'A resource has the same name.', 'Write another name for one of the two.')
     if (sides === null || hasMember(resources, name)) return []
-    const { fields, access } = given as UncheckedObject
+    const { fields, access } = pair as UncheckedObject
     const declared = { between: sides, ...(isObject(fields) && { fields }), access } as unknown as PairDeclaration
     const one = pairResource(declared, soundOwners(resources), settings.naming)
     return [[name, { ...one, methods: pairMethods, ...(fields !== undefined && !isObject(fields) && { fields }) }]]
   })
-  const sound = made.map(([name]) => [name, pairs[name]])
-  return { pairs: Object.fromEntries(sound), resources: { ...resources, ...Object.fromEntries(made) } }
+  const sound = stored.map(([name]) => [name, pairs[name]])
+  return { pairs: Object.fromEntries(sound), resources: { ...resources, ...Object.fromEntries(stored) } }
 }
 
 /** The parts of the resources that the names and the account of a pair follow from. */
 const soundOwners = (resources: UncheckedObject) =>
   Object.fromEntries(
-    Object.entries(resources).flatMap(([name, given]) => {
-      const { singular, owner } = isObject(given) ? given : {}
-      const above = parentNameOf(given)
+    Object.entries(resources).flatMap(([name, declaration]) => {
+      const { singular, owner } = isObject(declaration) ? declaration : {}
+      const above = parentNameOf(declaration)
       const parent = hasMember(resources, above) && above !== name ? { parent: above } : {}
       const own = { ...(typeof singular === 'string' && { singular }), ...(typeof owner === 'string' && { owner }) }
       return [[name, { fields: {}, access: 'public', ...own, ...parent } as ResourceDeclaration]]
@@ -197,23 +197,23 @@ const soundOwners = (resources: UncheckedObject) =>
 
 const sidesMend = "Write the names of two resources, as between: ['orders', 'tags']."
 
-function checkSides(path: DeclarationPath, given: unknown, context: DeclarationCheck): [string, string] | null {
-  if (!isObject(given)) {
+function checkSides(path: DeclarationPath, pair: unknown, context: DeclarationCheck): [string, string] | null {
+  if (!isObject(pair)) {
     const mend = "Write an object, as { between: ['orders', 'tags'], access: 'public' }."
-    report(context, path, `It is ${valueInWords(given)}.`, mend)
+    report(context, path, `It is ${valueInWords(pair)}.`, mend)
     return null
   }
-  checkKnownKeys(path, given, pairKeys, [], context)
-  const { between } = given
+  checkKnownKeys(path, pair, pairKeys, [], context)
+  const { between } = pair
   const at = [...path, 'between']
   if (!Array.isArray(between) || between.length !== 2) {
     const has = Array.isArray(between) ? `a list of ${between.length}` : valueInWords(between)
     report(context, at, `\`between\` is ${has}.`, sidesMend)
     return null
   }
-  const before = context.found.length
+  const before = context.findings.length
   for (const side of between) checkReferenceTarget(at, side, context)
-  if (context.found.length > before) return null
+  if (context.findings.length > before) return null
   const [first, second] = between as [string, string]
   if (first !== second) return [first, second]
   const reason = `Both sides are \`${first}\`, so a path would not tell which of the two items it names first.`
@@ -278,8 +278,8 @@ function checkPairRule(path: DeclarationPath, access: unknown, side: string | nu
 
 /** The items of both sides are answered, one by one and as lists. */
 function checkOffer(path: DeclarationPath, side: string, context: DeclarationCheck): void {
-  const given = context.resources[side]
-  const { methods = operations } = isObject(given) ? given : {}
+  const declaration = context.resources[side]
+  const { methods = operations } = isObject(declaration) ? declaration : {}
   const lacks = ['list', 'read'].filter((one) => Array.isArray(methods) && !methods.includes(one))
   if (lacks.length === 0) return
   const reason = `The answers have items of \`${side}\`, whose \`methods\` lack \`${lacks.join('` and `')}\`.`
@@ -306,8 +306,8 @@ function checkNames(path: DeclarationPath, sides: readonly [string, string], con
 /** What else has a name below the items of a resource. */
 function nameBelow(own: string, name: string, context: DeclarationCheck): string | undefined {
   const { resources } = context
-  const given = resources[own]
-  const { fields, states, operations: declared, history } = isObject(given) ? given : {}
+  const declaration = resources[own]
+  const { fields, states, operations: declared, history } = isObject(declaration) ? declaration : {}
   const files = Object.entries(isObject(fields) ? fields : {}).filter(
     ([, one]) => soundField(one, context)?.kind === 'file',
   )

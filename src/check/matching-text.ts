@@ -78,8 +78,8 @@ const candidates: readonly string[] = [
 function matchingCharacters(token: string): readonly string[] {
   if (/^[^\\[.]$/su.test(token)) return [token]
   const test = new RegExp(`^${token}$`, 'u')
-  const found = candidates.filter((one) => test.test(one))
-  return found.length > 0 ? found : rareCharacters(test)
+  const matches = candidates.filter((one) => test.test(one))
+  return matches.length > 0 ? matches : rareCharacters(test)
 }
 
 /** The first matching character of all code points up to U+1FFFF. */

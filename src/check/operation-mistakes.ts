@@ -18,13 +18,18 @@ export function checkOperations(judged: ResourceCheck, context: DeclarationCheck
     report(context, path, `\`operations\` is ${valueInWords(operations)}.`, mend)
     return
   }
-  for (const [name, given] of Object.entries(operations)) {
+  for (const [name, operation] of Object.entries(operations)) {
     const at = [...path, name]
     checkActionName(at, judged, context)
     checkTwin(at, judged, context)
-    if (isObject(given)) checkOperation(at, given, judged, context)
+    if (isObject(operation)) checkOperation(at, operation, judged, context)
     else
-      report(context, at, `It is ${valueInWords(given)}.`, "Write an object, as { at: 'collection', output: { … } }.")
+      report(
+        context,
+        at,
+        `It is ${valueInWords(operation)}.`,
+        "Write an object, as { at: 'collection', output: { … } }.",
+      )
   }
 }
 
@@ -55,9 +60,9 @@ export function checkFiles({ name, given }: ResourceCheck, context: DeclarationC
 }
 
 /** A declaration must not have a resource with the name of the statuses, which the service adds. */
-function checkAsynchronous(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
-  if (given !== true)
-    report(context, path, `\`asynchronous\` is ${valueInWords(given)}.`, 'Write true, or leave it out.')
+function checkAsynchronous(path: DeclarationPath, value: unknown, context: DeclarationCheck): void {
+  if (value !== true)
+    report(context, path, `\`asynchronous\` is ${valueInWords(value)}.`, 'Write true, or leave it out.')
   else if (hasMember(context.resources, statusResource))
     report(
       context,
@@ -90,12 +95,12 @@ export function checkSchedules({ given, name }: ResourceCheck, context: Declarat
 
 function checkSchedule(
   path: DeclarationPath,
-  given: UncheckedObject,
+  schedule: UncheckedObject,
   operations: unknown,
   context: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, scheduleKeys, [], context)
-  const { cron, zone = 'UTC', run } = given
+  checkKnownKeys(path, schedule, scheduleKeys, [], context)
+  const { cron, zone = 'UTC', run } = schedule
   const reason = calendarFault(cron, zone)
   if (reason !== null)
     report(context, path, reason, "Write five parts and a time zone, as cron: '0 2 * * *', zone: 'Europe/Rome'.")
@@ -145,12 +150,12 @@ function checkTwin(path: DeclarationPath, { given: { states } }: ResourceCheck, 
 
 function checkOperation(
   path: DeclarationPath,
-  given: UncheckedObject,
+  operation: UncheckedObject,
   judged: ResourceCheck,
   context: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, operationKeys, [], context)
-  const { at, access, asynchronous } = given
+  checkKnownKeys(path, operation, operationKeys, [], context)
+  const { at, access, asynchronous } = operation
   if (asynchronous !== undefined) checkAsynchronous([...path, 'asynchronous'], asynchronous, context)
   if (at !== 'collection' && at !== 'item')
     report(context, [...path, 'at'], `\`at\` is ${valueInWords(at)}.`, "Write at: 'collection' or at: 'item'.")
@@ -164,6 +169,6 @@ function checkOperation(
     )
   if (access === undefined) checkRuleOf(path, ruleSource(at), judged, context)
   else checkRule([...path, 'access'], access, context)
-  for (const key of ['input', 'output']) checkInput([...path, key], given[key], context)
-  checkInputExample(path, given, context)
+  for (const key of ['input', 'output']) checkInput([...path, key], operation[key], context)
+  checkInputExample(path, operation, context)
 }

@@ -8,15 +8,15 @@ import { type DeclarationFault, kindOptionFaults, nameHint, type UncheckedObject
 
 /** The faults of a field as declared; `field` is the same with its concept resolved, undefined if that failed. */
 export function fieldFaults(
-  given: Field,
+  declared: Field,
   field: Field | undefined,
   site: FieldSite,
   rules: ValueRules,
 ): DeclarationFault[] {
-  if (!field) return [...optionFaults(given, given, site, rules)]
+  if (!field) return [...optionFaults(declared, declared, site, rules)]
   if (field.kind === 'file' && site !== 'resource' && site !== 'concept') return [innerFileFault]
   return [
-    ...optionFaults(given, field, site, rules),
+    ...optionFaults(declared, field, site, rules),
     ...kindOptionFaults(field, rules),
     ...queryFaults(field, rules),
     ...contradictionFaults(field, site, rules),
@@ -71,8 +71,8 @@ function* optionFaults(
 }
 
 /** The fault of an unknown rule for dependents. R138. */
-export const onDeleteFault = (given: unknown): DeclarationFault => [
-  `\`onDelete\` is ${valueInWords(given)}.`,
+export const onDeleteFault = (value: unknown): DeclarationFault => [
+  `\`onDelete\` is ${valueInWords(value)}.`,
   "Write onDelete: 'restrict' or 'cascade'.",
 ]
 
@@ -128,7 +128,7 @@ function* searchFaults(field: Field, kinds: ValueRules['kinds']): Generator<Decl
 
 /** The faults of options that contradict each other. */
 function* contradictionFaults(field: Field, site: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
-  const { readOnly, writeOnly, default: given, fill, unique, derived } = field.options
+  const { readOnly, writeOnly, default: defaultValue, fill, unique, derived } = field.options
   const empty = absentValue(field, rules) === undefined
   if (readOnly && writeOnly)
     yield ['The field is `readOnly` and `writeOnly`, so no client could use it.', 'Leave one of the two out.']
@@ -138,7 +138,7 @@ function* contradictionFaults(field: Field, site: FieldSite, rules: ValueRules):
       'Add `optional: true` or a `default`.',
     ]
   }
-  if (field.kind === 'ref' && given !== undefined)
+  if (field.kind === 'ref' && defaultValue !== undefined)
     yield [
       'A reference cannot have a default, as the item may not exist.',
       'Write `optional: true` instead, or leave it required.',
@@ -153,14 +153,14 @@ function* contradictionFaults(field: Field, site: FieldSite, rules: ValueRules):
 
 /** An erasure gives a field the value of a new item that leaves it out. */
 function* personalFaults({ kind, options }: Field, site: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
-  const { personal, unique, default: given, derived } = options
+  const { personal, unique, default: defaultValue, derived } = options
   if (personal !== true || ['concept', 'item', 'input'].includes(site) || derived !== undefined) return
   if (absentValue({ kind, options }, rules) === undefined)
     yield [
       'The field is `personal`, and would have no value when its item is erased.',
       'Add `optional: true`, or a `default` that takes its place.',
     ]
-  else if (unique && given !== undefined)
+  else if (unique && defaultValue !== undefined)
     yield [
       'The field is `personal`, and two erased items would have its default, but its values must be unique.',
       'Write `optional: true` in place of the `default`.',

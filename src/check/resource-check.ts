@@ -63,25 +63,25 @@ export function checkResource(judged: ResourceCheck, context: DeclarationCheck):
 /** Reports unknown keys, and keys that only a later release will support. */
 export function checkKnownKeys(
   path: DeclarationPath,
-  given: UncheckedObject,
+  declared: UncheckedObject,
   known: readonly string[],
   later: readonly string[],
   context: DeclarationCheck,
 ): void {
-  for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one))) {
+  for (const key of Object.keys(declared).filter((one) => declared[one] !== undefined && !known.includes(one))) {
     if (later.includes(key))
       report(context, [...path, key], `\`${key}\` is not supported by this release.`, 'Leave it out.')
     else report(context, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   }
   for (const key of ['title', 'description'].filter((one) => known.includes(one)))
-    checkText([...path, key], given[key], context)
+    checkText([...path, key], declared[key], context)
 }
 
 /** Reports a text for readers that is empty or not a text. */
-export function checkText(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
-  if (given === undefined || (typeof given === 'string' && given.trim() !== '')) return
+export function checkText(path: DeclarationPath, text: unknown, context: DeclarationCheck): void {
+  if (text === undefined || (typeof text === 'string' && text.trim() !== '')) return
   const name = path.at(-1)
-  report(context, path, `\`${name}\` is ${valueInWords(given)}.`, `Write a text, as ${name}: '…', or leave it out.`)
+  report(context, path, `\`${name}\` is ${valueInWords(text)}.`, `Write a text, as ${name}: '…', or leave it out.`)
 }
 
 /** Paths are plural nouns in kebab-case; some are reserved for the service. R2. */
@@ -136,8 +136,8 @@ function checkParent({ name, given: { parent } }: ResourceCheck, context: Declar
 }
 
 /** The name of the parent resource, as declared. */
-export const parentNameOf = (given: unknown): unknown =>
-  isObject(given) && isObject(given.parent) ? given.parent.resource : isObject(given) ? given.parent : undefined
+export const parentNameOf = (child: unknown): unknown =>
+  isObject(child) && isObject(child.parent) ? child.parent.resource : isObject(child) ? child.parent : undefined
 
 /** The name of the field with the parent's id; undefined without a parent. */
 export function parentFieldOf({ given }: ResourceCheck, { resources, settings }: DeclarationCheck): string | undefined {
@@ -279,14 +279,14 @@ export function checkRule(path: DeclarationPath, rule: unknown, context: Declara
 }
 
 /** Checks `methods`, and returns the offered operations. */
-function checkMethods(path: DeclarationPath, given: unknown, context: DeclarationCheck): typeof operations {
-  if (given === undefined) return operations
-  const listed: readonly unknown[] = Array.isArray(given) ? given : []
+function checkMethods(path: DeclarationPath, methods: unknown, context: DeclarationCheck): typeof operations {
+  if (methods === undefined) return operations
+  const listed: readonly unknown[] = Array.isArray(methods) ? methods : []
   if (listed.length === 0)
     report(
       context,
       path,
-      Array.isArray(given) ? 'The list of methods is empty.' : `\`methods\` is ${valueInWords(given)}.`,
+      Array.isArray(methods) ? 'The list of methods is empty.' : `\`methods\` is ${valueInWords(methods)}.`,
       "List the methods, as methods: ['list', 'read'].",
     )
   for (const [i, one] of listed.entries()) {

@@ -10,7 +10,7 @@ const outsideSettings =
   /^(server(?!\.paths)|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
 export function addSettingFinding(
-  context: Pick<DeclarationCheck, 'found'>,
+  context: Pick<DeclarationCheck, 'findings'>,
   before: DeclarationPath,
   { path, reason, allowed }: SettingFault,
 ): void {
@@ -32,7 +32,7 @@ export function addSettingFinding(
 /** Reports settings that contradict each other; `style` and `pageSize` only if they were written, not by default. */
 export function checkSettingContradictions(
   before: DeclarationPath,
-  given: readonly unknown[],
+  all: readonly unknown[],
   settings: Settings,
   context: DeclarationCheck,
 ): void {
@@ -40,7 +40,7 @@ export function checkSettingContradictions(
   const { styles, style, field, names } = list.pagination
   const say: AddContradiction = (path, reason, mend) =>
     report(context, [...before, 'settings', ...path.split('.')], reason, mend)
-  const said = (...path: string[]) => given.some((one) => valueAtPath(one, path) !== undefined)
+  const said = (...path: string[]) => all.some((one) => valueAtPath(one, path) !== undefined)
   if (styles.length === 0)
     say('list.pagination.styles', 'The list of styles is empty.', "Write at least one of 'page', 'offset', 'cursor'.")
   else if (!styles.includes(style) && said('list', 'pagination', 'style')) {
@@ -87,5 +87,5 @@ function checkIdempotencySettings({ naming, idempotency }: Settings, say: AddCon
 }
 
 /** The value at a path of objects; undefined if there is none. */
-const valueAtPath = (given: unknown, path: readonly string[]): unknown =>
-  path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), given)
+const valueAtPath = (settings: unknown, path: readonly string[]): unknown =>
+  path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), settings)

@@ -15,9 +15,9 @@ import { checkStateName, checkTransitions } from './transition-mistakes.ts'
 export function checkStates(context: DeclarationCheck): UncheckedObject {
   const sound = Object.entries(context.resources).map(([name, given]) => {
     if (!isObject(given) || given.states === undefined) return [name, given] as const
-    const before = context.found.length
+    const before = context.findings.length
     checkOwnStates({ name, given, settings: context.settings }, context)
-    return [name, context.found.length === before ? withStateField(given) : given] as const
+    return [name, context.findings.length === before ? withStateField(given) : given] as const
   })
   return Object.fromEntries(sound)
 }
@@ -52,8 +52,8 @@ function checkStateTexts(path: DeclarationPath, states: UncheckedObject, context
     report(context, path, `\`${name}\` is ${valueInWords(texts)}.`, mend)
     return
   }
-  const known = soundStates(states)
-  if (known !== null) checkKnownKeys(path, texts, known, [], context)
+  const names = soundStates(states)
+  if (names !== null) checkKnownKeys(path, texts, names, [], context)
   for (const [state, text] of Object.entries(texts)) checkText([...path, state], text, context)
 }
 
@@ -72,9 +72,9 @@ function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceC
       `\`fields\` declares \`${name}\` too; \`states\` adds the field itself.`,
       `Leave \`${name}\` out of \`fields\`.`,
     )
-  const before = context.found.length
+  const before = context.findings.length
   checkFieldName([...path, name], context)
-  context.found.splice(before, Infinity, ...context.found.slice(before).map((one) => ({ ...one, path })))
+  context.findings.splice(before, Infinity, ...context.findings.slice(before).map((one) => ({ ...one, path })))
 }
 
 function checkWritable(path: DeclarationPath, declared: UncheckedObject, context: DeclarationCheck): void {

@@ -50,10 +50,10 @@ export function checkSummaries(judged: ResourceCheck, context: DeclarationCheck)
     report(context, path, `An operation is called \`${summarySegment}\`.`, 'Write another name for the operation.')
   const segments = new Map<string, string>()
   const fields = namedFields(judged, context)
-  for (const [name, given] of Object.entries(summaries)) {
+  for (const [name, summary] of Object.entries(summaries)) {
     checkName([...path, name], segments, judged, context)
-    if (isObject(given)) checkSummary([...path, name], given, fields, judged, context)
-    else report(context, [...path, name], `It is ${valueInWords(given)}.`, `Write an object, as ${example}.`)
+    if (isObject(summary)) checkSummary([...path, name], summary, fields, judged, context)
+    else report(context, [...path, name], `It is ${valueInWords(summary)}.`, `Write an object, as ${example}.`)
   }
 }
 
@@ -113,14 +113,16 @@ function checkName(
 
 function checkSummary(
   path: DeclarationPath,
-  given: UncheckedObject,
+  summary: UncheckedObject,
   fields: NamedFields,
   judged: ResourceCheck,
   context: DeclarationCheck,
 ): void {
-  const before = context.found.length
-  checkKnownKeys(path, given, summaryKeys, [], context)
-  for (const [key, listed] of Object.entries(given).filter(([name]) => hasMember(kindsOf, name) || name === 'group')) {
+  const before = context.findings.length
+  checkKnownKeys(path, summary, summaryKeys, [], context)
+  for (const [key, listed] of Object.entries(summary).filter(
+    ([name]) => hasMember(kindsOf, name) || name === 'group',
+  )) {
     const at = [...path, key]
     if (listed === undefined) continue
     if (!Array.isArray(listed) || listed.length === 0) {
@@ -132,19 +134,19 @@ function checkSummary(
       if (key === 'group') checkGroup(at, one, fields, context)
       else checkTerm(at, one, fields, (field) => valueFault(field, String(one), key as SummaryFunction), context)
   }
-  if (context.found.length === before) checkMembers(path, given as SummaryDeclaration, judged, context)
+  if (context.findings.length === before) checkMembers(path, summary as SummaryDeclaration, judged, context)
 }
 
-function checkGroup(path: DeclarationPath, given: unknown, fields: NamedFields, context: DeclarationCheck): void {
-  if (!isObject(given)) {
-    checkTerm(path, given, fields, (field) => groupFault(field, String(given), context.rules.kinds), context)
+function checkGroup(path: DeclarationPath, group: unknown, fields: NamedFields, context: DeclarationCheck): void {
+  if (!isObject(group)) {
+    checkTerm(path, group, fields, (field) => groupFault(field, String(group), context.rules.kinds), context)
     return
   }
-  const [part, ...more] = Object.keys(given)
+  const [part, ...more] = Object.keys(group)
   const mend = `Write one of ${listInWords(timeParts)}, as { month: 'createdAt' }.`
   if (part === undefined || more.length > 0 || !timeParts.some((one) => one === part))
-    return void report(context, path, `The group is ${valueInWords(given)}.`, mend)
-  checkTerm(path, given[part], fields, (field) => partFault(field, String(given[part]), part), context)
+    return void report(context, path, `The group is ${valueInWords(group)}.`, mend)
+  checkTerm(path, group[part], fields, (field) => partFault(field, String(group[part]), part), context)
 }
 
 /** Checks the name of a field; a field with mistakes of its own is reported elsewhere. */
@@ -207,11 +209,11 @@ function valueFault({ kind }: Field, term: string, of: SummaryFunction): Declara
 /** The members of an answer must have different names. */
 function checkMembers(
   path: DeclarationPath,
-  given: SummaryDeclaration,
+  summary: SummaryDeclaration,
   { settings }: ResourceCheck,
   context: DeclarationCheck,
 ): void {
-  const { groups, values } = summaryMembers(given, settings.naming)
+  const { groups, values } = summaryMembers(summary, settings.naming)
   const names = [...fixedMembers, ...[...groups, ...values].map(({ member }) => member)]
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice === undefined) return

@@ -12,9 +12,9 @@ const day = 86_400_000
 const wholeNumberMend = 'Write a whole number of requests from 1, as'
 
 /** Checks all tiers. R181. */
-export function checkTiers(given: unknown, context: DeclarationCheck): void {
-  if (!isObject(given)) return
-  for (const [name, tier] of Object.entries(given)) {
+export function checkTiers(tiers: unknown, context: DeclarationCheck): void {
+  if (!isObject(tiers)) return
+  for (const [name, tier] of Object.entries(tiers)) {
     const path = ['tiers', name]
     checkKebabName(path, context)
     if (!isObject(tier) || Object.keys(tier).every((key) => key === 'features')) {
@@ -29,9 +29,9 @@ export function checkTiers(given: unknown, context: DeclarationCheck): void {
 }
 
 /** Checks the features of a tier. R191. */
-function checkFeatures(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
-  if (Array.isArray(given) && given.every((one) => typeof one === 'string' && one !== '')) return
-  report(context, path, `\`features\` is ${valueInWords(given)}.`, "Write a list of names, as features: ['v2'].")
+function checkFeatures(path: DeclarationPath, features: unknown, context: DeclarationCheck): void {
+  if (Array.isArray(features) && features.every((one) => typeof one === 'string' && one !== '')) return
+  report(context, path, `\`features\` is ${valueInWords(features)}.`, "Write a list of names, as features: ['v2'].")
 }
 
 /** Names of tiers, quotas and error types appear in headers and errors, so they must be in kebab-case. */
@@ -42,32 +42,32 @@ export function checkKebabName(path: DeclarationPath, context: DeclarationCheck)
   if (!isKebab(name)) report(context, path, 'The name is not in kebab-case.', mend)
 }
 
-function checkQuota(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
+function checkQuota(path: DeclarationPath, quota: unknown, context: DeclarationCheck): void {
   checkKebabName(path, context)
   const name = path.at(-1) as string
-  if (typeof given === 'number' && name === 'hourly') {
-    if (!isQuota(given)) report(context, path, `The quota is ${given}.`, `${wholeNumberMend} hourly: 1000.`)
-  } else if (isObject(given)) checkQuotaParts(path, given, context)
+  if (typeof quota === 'number' && name === 'hourly') {
+    if (!isQuota(quota)) report(context, path, `The quota is ${quota}.`, `${wholeNumberMend} hourly: 1000.`)
+  } else if (isObject(quota)) checkQuotaParts(path, quota, context)
   else
     report(
       context,
       path,
-      typeof given === 'number' ? 'The quota has no window.' : `It is ${valueInWords(given)}.`,
-      `Write ${name}: { quota: ${isQuota(given) ? given : 20}, window: 'PT1M' }; only \`hourly\` may be a number alone.`,
+      typeof quota === 'number' ? 'The quota has no window.' : `It is ${valueInWords(quota)}.`,
+      `Write ${name}: { quota: ${isQuota(quota) ? quota : 20}, window: 'PT1M' }; only \`hourly\` may be a number alone.`,
     )
 }
 
-const isQuota = (given: unknown): given is number =>
-  Number.isInteger(given) && Number(given) >= 1 && Number(given) <= mostQuota
+const isQuota = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= mostQuota
 
 function checkQuotaParts(
   path: DeclarationPath,
-  given: Readonly<Record<string, unknown>>,
+  declared: Readonly<Record<string, unknown>>,
   context: DeclarationCheck,
 ): void {
   const [, tier, name] = path
-  checkKnownKeys(path, given, ['quota', 'window', 'partition'], [], context)
-  const { quota, window, partition } = given
+  checkKnownKeys(path, declared, ['quota', 'window', 'partition'], [], context)
+  const { quota, window, partition } = declared
   if (!isQuota(quota))
     report(context, [...path, 'quota'], `The quota is ${valueInWords(quota)}.`, `${wholeNumberMend} quota: 1000.`)
   const time = typeof window === 'string' ? durationMilliseconds(window) : undefined

@@ -9,8 +9,8 @@ import { checkKnownKeys } from './resource-check.ts'
 const tokenKeys = ['issuer', 'audience', 'jwks', 'resource', 'algorithms', 'claims']
 const tokensPath = ['settings', 'auth', 'tokens']
 
-export function checkTokens(given: unknown, context: DeclarationCheck): void {
-  const auth = isObject(given) && isObject(given.auth) ? given.auth : {}
+export function checkTokens(settings: unknown, context: DeclarationCheck): void {
+  const auth = isObject(settings) && isObject(settings.auth) ? settings.auth : {}
   checkHeader(auth.apiKeyHeader, context)
   checkCredentialFilters(context)
   if (!isObject(auth.tokens)) return
@@ -34,17 +34,17 @@ export function checkTokens(given: unknown, context: DeclarationCheck): void {
 const reservedHeaders =
   /^(authorization|proxy-.*|cookie2?|host|origin|accept(-.*)?|content-.*|if-.*|idempotency-key|version|prefer|date|connection|transfer-encoding|upgrade|expect|range|forwarded|x-forwarded-.*|traceparent|request-id|user-agent|referer|te|trailer|via|cache-control)$/i
 
-function checkHeader(given: unknown, context: DeclarationCheck): void {
-  if (typeof given !== 'string' || !reservedHeaders.test(given)) return
-  const reason = `The header ${given} is reserved for another purpose.`
+function checkHeader(header: unknown, context: DeclarationCheck): void {
+  if (typeof header !== 'string' || !reservedHeaders.test(header)) return
+  const reason = `The header ${header} is reserved for another purpose.`
   report(context, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
 }
 
 /** Parameters named like a credential are refused, so no filter can have such a name. R164. */
 function checkCredentialFilters({ resources, settings, ...context }: DeclarationCheck): void {
   const names = settings.auth.credentialNames.map((name) => name.toLowerCase())
-  for (const [name, given] of Object.entries(resources)) {
-    const fields = isObject(given) && isObject(given.fields) ? given.fields : {}
+  for (const [name, declaration] of Object.entries(resources)) {
+    const fields = isObject(declaration) && isObject(declaration.fields) ? declaration.fields : {}
     for (const [field, one] of Object.entries(fields)) {
       if (!names.includes(field.toLowerCase()) || !isObject(one) || !isObject(one.options) || !one.options.filter)
         continue
@@ -100,13 +100,13 @@ function isSafe(value: unknown): boolean {
   return username === '' && (protocol === 'https:' || (protocol === 'http:' && here))
 }
 
-function checkAlgorithms(given: unknown, context: DeclarationCheck): void {
-  if (given === undefined) return
-  const known: readonly unknown[] = tokenAlgorithms
-  const all: readonly unknown[] = Array.isArray(given) ? given : []
+function checkAlgorithms(declared: unknown, context: DeclarationCheck): void {
+  if (declared === undefined) return
+  const algorithms: readonly unknown[] = tokenAlgorithms
+  const all: readonly unknown[] = Array.isArray(declared) ? declared : []
   const at = [...tokensPath, 'algorithms']
   const mend = `Write some of ${tokenAlgorithms.join(', ')}.`
-  if (all.length === 0) report(context, at, `\`algorithms\` is ${valueInWords(given)}.`, mend)
-  for (const one of all.filter((one) => !known.includes(one)))
+  if (all.length === 0) report(context, at, `\`algorithms\` is ${valueInWords(declared)}.`, mend)
+  for (const one of all.filter((one) => !algorithms.includes(one)))
     report(context, at, `${valueInWords(one)} is not an accepted signature algorithm.`, mend)
 }

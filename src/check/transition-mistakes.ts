@@ -38,11 +38,12 @@ export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, c
     report(context, path, reason, "Write at least one, as transitions: { closures: { from: ['open'], to: 'closed' } }.")
     return
   }
-  for (const [name, given] of Object.entries(transitions)) {
+  for (const [name, transition] of Object.entries(transitions)) {
     const at = [...path, name]
     checkActionName(at, judged, context)
-    if (isObject(given)) checkTransition(at, given, judged, context)
-    else report(context, at, `It is ${valueInWords(given)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
+    if (isObject(transition)) checkTransition(at, transition, judged, context)
+    else
+      report(context, at, `It is ${valueInWords(transition)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
   }
   checkEndless(path, transitions, context)
 }
@@ -56,16 +57,16 @@ function checkEndless(path: DeclarationPath, transitions: UncheckedObject, conte
   const timed = Object.entries(transitions).filter(
     (one): one is [string, UncheckedObject] => isObject(one[1]) && Array.isArray(one[1].from) && keepsTime(one[1]),
   )
-  for (const [name, given] of timed) {
-    const reached = new Set([given.to])
+  for (const [name, transition] of timed) {
+    const reached = new Set([transition.to])
     for (const state of reached)
       for (const [, { from, to }] of timed) if ((from as unknown[]).includes(state)) reached.add(to)
-    if ((given.from as unknown[]).some((state) => reached.has(state)))
+    if ((transition.from as unknown[]).some((state) => reached.has(state)))
       report(
         context,
         [...path, name],
-        `It would take place again and again, as the time in \`${given.at}\` stays the same.`,
-        `Write set: { ${given.at}: null }, or let it lead to a state that no such transition leaves.`,
+        `It would take place again and again, as the time in \`${transition.at}\` stays the same.`,
+        `Write set: { ${transition.at}: null }, or let it lead to a state that no such transition leaves.`,
       )
   }
 }
@@ -93,12 +94,12 @@ export function checkActionName(
 
 function checkTransition(
   path: DeclarationPath,
-  given: UncheckedObject,
+  transition: UncheckedObject,
   judged: ResourceCheck,
   context: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, transitionKeys, [], context)
-  const { from, to, access } = given
+  checkKnownKeys(path, transition, transitionKeys, [], context)
+  const { from, to, access } = transition
   if (!Array.isArray(from) || from.length === 0)
     report(
       context,
@@ -109,12 +110,12 @@ function checkTransition(
   else for (const state of from) checkStateName([...path, 'from'], state, context)
   checkStateName([...path, 'to'], to, context)
   if (access !== undefined) checkRule([...path, 'access'], access, context)
-  if (access === undefined && given.after === undefined && given.at === undefined)
+  if (access === undefined && transition.after === undefined && transition.at === undefined)
     checkRuleOf(path, 'change', judged, context)
-  checkTimer(path, given, judged, context)
-  checkInput([...path, 'input'], given.input, context)
-  checkInputExample(path, given, context)
-  checkSettings([...path, 'set'], given, judged, context)
+  checkTimer(path, transition, judged, context)
+  checkInput([...path, 'input'], transition.input, context)
+  checkInputExample(path, transition, context)
+  checkSettings([...path, 'set'], transition, judged, context)
 }
 
 /** Checks that the resource has a rule for the methods whose rule an action without `access` has. */
@@ -131,16 +132,16 @@ export function checkRuleOf(
 /** Checks a transition by the clock: no caller carries it out, so it has no access rule and no input. */
 function checkTimer(
   path: DeclarationPath,
-  given: UncheckedObject,
+  transition: UncheckedObject,
   judged: ResourceCheck,
   context: DeclarationCheck,
 ): void {
-  const { after, at, catchUp } = given
+  const { after, at, catchUp } = transition
   if (catchUp !== undefined && (catchUp !== true || after === undefined))
     report(context, [...path, 'catchUp'], '`catchUp` has an effect only as `true` beside `after`.', 'Leave it out.')
   if (after === undefined && at === undefined) return
   const mend = 'Leave it out: the transition takes place by the clock.'
-  for (const key of ['access', 'input'].filter((one) => given[one] !== undefined))
+  for (const key of ['access', 'input'].filter((one) => transition[one] !== undefined))
     report(context, [...path, key], `No caller carries it out, so \`${key}\` has no effect.`, mend)
   if (after !== undefined && at !== undefined)
     report(context, path, '`after` and `at` exclude each other.', 'Leave one of the two out.')
@@ -180,11 +181,11 @@ export function checkInput(path: DeclarationPath, input: unknown, context: Decla
 }
 
 /** Checks the example of a body: it has the fields of the input, and values that they allow. */
-export function checkInputExample(path: DeclarationPath, given: UncheckedObject, context: DeclarationCheck): void {
-  const { example } = given
+export function checkInputExample(path: DeclarationPath, action: UncheckedObject, context: DeclarationCheck): void {
+  const { example } = action
   if (example === undefined) return
   const at = [...path, 'example']
-  const fields = isObject(given.input) ? given.input : {}
+  const fields = isObject(action.input) ? action.input : {}
   if (!isObject(example)) {
     report(context, at, `\`example\` is ${valueInWords(example)}.`, "Write a body, as example: { carrier: 'DHL' }.")
     return

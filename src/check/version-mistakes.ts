@@ -11,15 +11,20 @@ import { checkKnownKeys } from './resource-check.ts'
 const versionKeys = ['released', 'deprecated', 'sunset', 'guide', 'policy', 'format', 'retired']
 
 /** Checks the declared versions. R187 to R204. */
-export function checkVersions(given: unknown, context: DeclarationCheck): void {
-  const all = isObject(given) ? given : {}
-  if (given !== undefined && (!isObject(given) || Object.keys(all).length === 0))
-    report(context, ['versions'], `\`versions\` is ${isObject(given) ? 'empty' : valueInWords(given)}.`, versionsMend)
+export function checkVersions(versions: unknown, context: DeclarationCheck): void {
+  const all = isObject(versions) ? versions : {}
+  if (versions !== undefined && (!isObject(versions) || Object.keys(all).length === 0))
+    report(
+      context,
+      ['versions'],
+      `\`versions\` is ${isObject(versions) ? 'empty' : valueInWords(versions)}.`,
+      versionsMend,
+    )
   for (const [label, one] of Object.entries(all)) checkVersion(label, one, context)
   const labels = Object.keys(all).every((label) => isLabel(label)) ? versionLabels({ versions: all as Versions }) : []
   const served = labels.filter((label) => !isObject(all[label]) || all[label].retired === undefined)
   const newest = labels.at(-1)
-  if (newest !== undefined && given !== undefined && !served.includes(newest))
+  if (newest !== undefined && versions !== undefined && !served.includes(newest))
     report(context, ['versions', newest, 'retired'], 'The newest version cannot be retired.', 'Leave `retired` out.')
   checkReleaseOrder(labels, all, context)
   const { default: usual } = context.settings.versions
@@ -37,26 +42,26 @@ const versionsMend = "Write them as versions: { v1: { released: '2026-01-15' }, 
 /** Whether a text can name a version. R189. */
 const isLabel = (label: string): boolean => /^v[1-9][0-9]{0,3}$/.test(label)
 
-function checkVersion(label: string, given: unknown, context: DeclarationCheck): void {
+function checkVersion(label: string, version: unknown, context: DeclarationCheck): void {
   const path = ['versions', label]
   if (!isLabel(label)) report(context, path, 'The name is not that of a version.', 'Write v and a number, as `v2`.')
-  if (!isObject(given)) {
-    report(context, path, `It is ${valueInWords(given)}.`, "Write its release date, as { released: '2026-01-15' }.")
+  if (!isObject(version)) {
+    report(context, path, `It is ${valueInWords(version)}.`, "Write its release date, as { released: '2026-01-15' }.")
     return
   }
-  checkKnownKeys(path, given, versionKeys, [], context)
-  if (given.released === undefined) report(context, path, '`released` is missing.', "Write released: '2026-01-15'.")
-  checkDatesAndUrls(path, given, context)
-  if (given.format !== undefined && given.format !== 'true' && given.format !== 'rfc9745')
-    report(context, [...path, 'format'], `It is ${valueInWords(given.format)}.`, "Write 'true' or 'rfc9745'.")
-  if (given.retired !== undefined && given.retired !== true && !isReason(given.retired))
+  checkKnownKeys(path, version, versionKeys, [], context)
+  if (version.released === undefined) report(context, path, '`released` is missing.', "Write released: '2026-01-15'.")
+  checkDatesAndUrls(path, version, context)
+  if (version.format !== undefined && version.format !== 'true' && version.format !== 'rfc9745')
+    report(context, [...path, 'format'], `It is ${valueInWords(version.format)}.`, "Write 'true' or 'rfc9745'.")
+  if (version.retired !== undefined && version.retired !== true && !isReason(version.retired))
     report(
       context,
       [...path, 'retired'],
-      `It is ${valueInWords(given.retired)}.`,
+      `It is ${valueInWords(version.retired)}.`,
       'Write true, or the reason as a text.',
     )
-  checkTimes(path, given, context)
+  checkTimes(path, version, context)
 }
 
 /** Checks operations that are deprecated while their version stays. R198. */
@@ -76,29 +81,29 @@ export function checkDeprecations(
     return
   }
   const offered = Array.isArray(methods) ? operations.filter((one) => methods.includes(one)) : operations
-  for (const [operation, given] of Object.entries(deprecations)) {
+  for (const [operation, deprecation] of Object.entries(deprecations)) {
     const own = [...path, operation]
     if (!offered.some((one) => one === operation))
       report(context, own, `${valueInWords(operation)} is not offered.`, nameHint(operation, offered))
-    if (!isObject(given)) {
-      report(context, own, `It is ${valueInWords(given)}.`, "Write the date, as { deprecated: '2026-12-01' }.")
+    if (!isObject(deprecation)) {
+      report(context, own, `It is ${valueInWords(deprecation)}.`, "Write the date, as { deprecated: '2026-12-01' }.")
       continue
     }
-    checkKnownKeys(own, given, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], context)
-    if (given.deprecated === undefined)
+    checkKnownKeys(own, deprecation, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], context)
+    if (deprecation.deprecated === undefined)
       report(context, own, '`deprecated` is missing.', "Write deprecated: '2026-12-01'.")
-    checkDatesAndUrls(own, given, context)
-    checkTimes(own, given, context)
+    checkDatesAndUrls(own, deprecation, context)
+    checkTimes(own, deprecation, context)
   }
 }
 
 /** Checks dates of release, deprecation and sunset, and the URLs that describe them. */
-function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, context: DeclarationCheck): void {
+function checkDatesAndUrls(path: DeclarationPath, dates: UncheckedObject, context: DeclarationCheck): void {
   for (const name of ['released', 'deprecated', 'sunset'])
-    if (given[name] !== undefined && Number.isNaN(momentOf(given[name])))
-      report(context, [...path, name], `It is ${valueInWords(given[name])}.`, `Write a date, as ${name}: '2026-12-01'.`)
+    if (dates[name] !== undefined && Number.isNaN(momentOf(dates[name])))
+      report(context, [...path, name], `It is ${valueInWords(dates[name])}.`, `Write a date, as ${name}: '2026-12-01'.`)
   for (const name of ['guide', 'policy', 'successor']) {
-    const url = given[name]
+    const url = dates[name]
     if (url !== undefined && !(typeof url === 'string' && /^(https?:\/)?\/[^\s<>"\\^`{|}]+$/.test(url)))
       report(
         context,
@@ -109,17 +114,17 @@ function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, contex
   }
 }
 
-const isReason = (given: unknown): boolean => typeof given === 'string' && given.trim() !== ''
+const isReason = (reason: unknown): boolean => typeof reason === 'string' && reason.trim() !== ''
 
 /** A declared date or time in milliseconds; a date means its first moment. */
-function momentOf(given: unknown): number {
-  const known = typeof given === 'string' && (dateText(given) ?? timestampText(given, false))
-  return known ? Date.parse(known) : Number.NaN
+function momentOf(value: unknown): number {
+  const text = typeof value === 'string' && (dateText(value) ?? timestampText(value, false))
+  return text ? Date.parse(text) : Number.NaN
 }
 
 /** Release, deprecation and sunset must come in this order. R200. */
-function checkTimes(path: DeclarationPath, given: UncheckedObject, context: DeclarationCheck): void {
-  const [released, deprecated, sunset] = ['released', 'deprecated', 'sunset'].map((name) => momentOf(given[name])) as [
+function checkTimes(path: DeclarationPath, dates: UncheckedObject, context: DeclarationCheck): void {
+  const [released, deprecated, sunset] = ['released', 'deprecated', 'sunset'].map((name) => momentOf(dates[name])) as [
     number,
     number,
     number,

@@ -24,30 +24,32 @@ export function accountOwnerOf(
 ): Owner | null {
   const { resources } = context
   if (!hasMember(resources, resource) || seen.includes(resource)) return null
-  const given = resources[resource]
-  const above = accountOwnerOf(parentNameOf(given), context, [...seen, resource])
+  const declaration = resources[resource]
+  const above = accountOwnerOf(parentNameOf(declaration), context, [...seen, resource])
   if (above) return above
-  return isObject(given) && typeof given.owner === 'string' ? { name: given.owner, by: resource as string } : null
+  return isObject(declaration) && typeof declaration.owner === 'string'
+    ? { name: declaration.owner, by: resource as string }
+    : null
 }
 
 /** Checks that items belong to one account at most, and that their fields and rules reveal them to no other. R170. */
 export function checkOwner({ name, given, settings }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name, 'owner']
   const { owner } = given
-  const found = accountOwnerOf(name, context)
+  const accountOwner = accountOwnerOf(name, context)
   if (owner !== undefined && (typeof owner !== 'string' || !isInCase(owner, settings.naming))) {
     const better = typeof owner === 'string' ? toCase(owner, settings.naming) : ''
     const mend = `Write a name for the account, as owner: '${isInCase(better, settings.naming) ? better : toCase('account-id', settings.naming)}'.`
     report(context, path, `\`owner\` is ${valueInWords(owner)}.`, mend)
     return
   }
-  if (owner !== undefined && found?.by !== name) {
-    const reason = `The items descend from those of \`${found?.by}\` and belong to the same account.`
+  if (owner !== undefined && accountOwner?.by !== name) {
+    const reason = `The items descend from those of \`${accountOwner?.by}\` and belong to the same account.`
     report(context, path, reason, 'Leave `owner` out here.')
   }
-  if (found) {
-    checkAccountField(name, found, given, context)
-    checkPublicRules(name, found, given, context)
+  if (accountOwner) {
+    checkAccountField(name, accountOwner, given, context)
+    checkPublicRules(name, accountOwner, given, context)
   } else checkReferences(name, given, context)
 }
 
@@ -80,8 +82,8 @@ function checkPublicRules(
 /** Items without an owner must not refer to owned ones, as that would reveal them. */
 function checkReferences(name: string, { fields }: UncheckedObject, context: DeclarationCheck): void {
   const names = Object.keys(context.resources)
-  for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
-    const sound = soundField(given, context)
+  for (const [field, declared] of Object.entries(isObject(fields) ? fields : {})) {
+    const sound = soundField(declared, context)
     const target =
       sound && names.find((one) => referenceSites(sound, one, field).length > 0 && accountOwnerOf(one, context))
     if (target === undefined) continue
@@ -212,8 +214,8 @@ function checkCondition(
   const isCaller = isObject(wanted) && wanted.marker === 'caller'
   if (field === 'id' && isCaller) return
   if (isObject(states) && states.field === field) {
-    const known = statesIn(states)
-    if (!known.includes(wanted as string)) wrong(`There is no state ${valueInWords(wanted)}.`, nameHint(wanted, known))
+    const names = statesIn(states)
+    if (!names.includes(wanted as string)) wrong(`There is no state ${valueInWords(wanted)}.`, nameHint(wanted, names))
     return
   }
   const own = isObject(fields) ? fields : {}

@@ -28,21 +28,21 @@ export const checkCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
-  const json = given.isOn('json')
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
+  const json = input.isOn('json')
   const files = new Set<string>()
-  const found = await (json ? checkFile(file, files).catch(asMistake(file)) : checkFile(file, files))
-  const { mistakes } = found
+  const result = await (json ? checkFile(file, files).catch(asMistake(file)) : checkFile(file, files))
+  const { mistakes } = result
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
-  else if ('service' in found)
+  else if ('service' in result)
     console.log(
       [
-        styleText('green', successText(file, found)),
-        ...warnings(found, given.isOn('indexes')),
-        ...(await unlockedWarnings(file, found)),
-        ...descriptionNote(found),
-        ...personalNotes(found.service).map((text) => styleText('dim', text)),
+        styleText('green', successText(file, result)),
+        ...warnings(result, input.isOn('indexes')),
+        ...(await unlockedWarnings(file, result)),
+        ...descriptionNote(result),
+        ...personalNotes(result.service).map((text) => styleText('dim', text)),
       ].join('\n'),
     )
   else console.log(coloured(mistakesText(file, mistakes, files)))
@@ -51,12 +51,12 @@ async function run(given: CommandInput): Promise<number> {
 
 /** Breaking changes to locked versions are mistakes too. */
 async function checkFile(file: string, files: Set<string>): Promise<LoadResult> {
-  const found = await tryLoad(file, files)
+  const result = await tryLoad(file, files)
   const mistakes =
-    'service' in found
-      ? [...(await contractMistakes(file, found.service)), ...(await changedFunctions(file, found))]
+    'service' in result
+      ? [...(await contractMistakes(file, result.service)), ...(await changedFunctions(file, result))]
       : []
-  return mistakes.length === 0 ? found : { mistakes }
+  return mistakes.length === 0 ? result : { mistakes }
 }
 
 /** Functions of changes that differ from the locked ones. No start checks this, as a build changes their text. */
@@ -112,8 +112,8 @@ async function unlockedWarnings(
   { service }: Extract<LoadResult, { service: unknown }>,
 ): Promise<string[]> {
   if (!(await hasLocks(file))) return [styleText('yellow', noLocksText(file))]
-  const found = (await import('../terminal/locks.ts')).unlockedVersions(contractFolder(file), service)
-  return found.map((label) =>
+  const labels = (await import('../terminal/locks.ts')).unlockedVersions(contractFolder(file), service)
+  return labels.map((label) =>
     styleText('yellow', `${label} is released but not locked; lock it with:  bylaw contract lock ${file}`),
   )
 }

@@ -45,16 +45,16 @@ export const contractCommand: Command = {
   run,
 }
 
-const subcommands: Readonly<Record<string, (given: CommandInput) => Promise<number>>> = { lock, diff, guide }
+const subcommands: Readonly<Record<string, (input: CommandInput) => Promise<number>>> = { lock, diff, guide }
 const defaultFile = 'api.ts'
 
-async function run(given: CommandInput): Promise<number> {
-  return actionOf('contract', given, subcommands)(given)
+async function run(input: CommandInput): Promise<number> {
+  return actionOf('contract', input, subcommands)(input)
 }
 
 /** Writes the contract of every version to the folder next to the declaration. */
-async function lock(given: CommandInput): Promise<number> {
-  const [, file = defaultFile, ...more] = given.arguments
+async function lock(input: CommandInput): Promise<number> {
+  const [, file = defaultFile, ...more] = input.arguments
   if (more.length > 0)
     throw commandError(`bylaw contract lock takes no second argument "${more[0]}".`, 'Name one declaration.')
   const service = await loadService(file)
@@ -66,14 +66,14 @@ async function lock(given: CommandInput): Promise<number> {
       `${folder} holds the contract of ${other.service}, and ${file} declares ${service.name}.`,
       `Keep each declaration in a folder of its own. If ${other.service} was renamed to ${service.name}, change the name in the files of ${folder}.`,
     )
-  const made = servedLabels(service.declaration).map((label) => {
-    const before = given.isOn('anew') ? null : (locks.get(label) ?? null)
+  const contracts = servedLabels(service.declaration).map((label) => {
+    const before = input.isOn('anew') ? null : (locks.get(label) ?? null)
     return { label, before, ...nextLock(contractAt(service, label), label, before) }
   })
-  for (const one of made) refuseBreaking(file, one)
-  if (!given.isOn('anew')) await refuseDeviation(service, file)
+  for (const one of contracts) refuseBreaking(file, one)
+  if (!input.isOn('anew')) await refuseDeviation(service, file)
   mkdirSync(folder, { recursive: true })
-  for (const { label, lock: locked, found, before } of made) {
+  for (const { label, lock: locked, found, before } of contracts) {
     const path = join(folder, `${label}.json`)
     writeFileSync(path, lockText(locked))
     const fresh = !before || found.length > 0 || readAnswers(folder, label).length === 0
@@ -103,9 +103,9 @@ async function recordAnswers(service: Service, label: string): Promise<readonly 
 }
 
 async function refuseDeviation(service: Service, file: string): Promise<void> {
-  const found = await findDeviation(service, contractFolder(file))
-  if (!found) return
-  const { label, request, says } = found
+  const deviation = await findDeviation(service, contractFolder(file))
+  if (!deviation) return
+  const { label, request, says } = deviation
   throw commandError(
     `${label} no longer gives a recorded answer.\n  ${request.method} ${request.path}: ${says}.`,
     `\`bylaw verify ${file}\` shows the whole answer. If nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,
@@ -126,8 +126,8 @@ type DiffSide =
   | { readonly name: string; readonly one: Contract }
   | { readonly name: string; readonly many: ReadonlyMap<string, Contract> }
 
-async function diff(given: CommandInput): Promise<number> {
-  const [, a, b, ...more] = given.arguments
+async function diff(input: CommandInput): Promise<number> {
+  const [, a, b, ...more] = input.arguments
   if (a === undefined || b === undefined || more.length > 0)
     throw commandError(
       'bylaw contract diff needs two arguments.',
@@ -178,8 +178,8 @@ function diffText(from: DiffSide, to: DiffSide): string {
 }
 
 /** Writes a migration guide next to the locked versions. */
-async function guide(given: CommandInput): Promise<number> {
-  const [, from = '', to = '', file = defaultFile] = given.arguments
+async function guide(input: CommandInput): Promise<number> {
+  const [, from = '', to = '', file = defaultFile] = input.arguments
   const service = await loadService(file)
   const served = servedLabels(service.declaration)
   for (const label of [from, to])

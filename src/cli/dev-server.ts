@@ -49,9 +49,9 @@ export interface FormerService {
   readonly since: number
 }
 
-export async function devServer(given: CommandInput): Promise<number> {
+export async function devServer(input: CommandInput): Promise<number> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // the supervisor is gone
-  const opened = await openService(given)
+  const opened = await openService(input)
   if (!opened) return 1
   const { service, store, contents, database, steps, former, socket } = opened
   const log = readableLog()
@@ -61,8 +61,8 @@ export async function devServer(given: CommandInput): Promise<number> {
       ? apiKeyFromSeed(store.secret, 'development')
       : null
   const fixedCallers = new Map(key === null ? [] : [[key, developer(service)]])
-  const numbers = () => versionNumbersOf(given.arguments[0] as string, service)
-  const place = { port: portOf(given), host: hostOf(given), ...(socket && { socket }) }
+  const numbers = () => versionNumbersOf(input.arguments[0] as string, service)
+  const place = { port: portOf(input), host: hostOf(input), ...(socket && { socket }) }
   const { url, stop } = await startService(service, {
     store,
     contents,
@@ -82,7 +82,7 @@ export async function devServer(given: CommandInput): Promise<number> {
         service,
         url,
         key,
-        `Stored in ${withoutPassword(database)}. Starts again when ${given.arguments[0]} changes.`,
+        `Stored in ${withoutPassword(database)}. Starts again when ${input.arguments[0]} changes.`,
       ),
     )
   if (database !== 'sqlite::memory:') for (const step of steps) console.log(styleText('dim', `Database: ${step}.`))
@@ -116,23 +116,23 @@ interface DevService {
 }
 
 /** Opens the service and its store; reports the reason and returns null if the declaration or stored values prevent it. */
-async function openService(given: CommandInput): Promise<DevService | null> {
-  const [file = ''] = given.arguments
+async function openService(input: CommandInput): Promise<DevService | null> {
+  const [file = ''] = input.arguments
   const files = new Set<string>()
   try {
     const loaded = await loadService(file, files)
     const service = { ...loaded, ...(await readyHandlers(loaded, file, files)) }
     const unkept = await contractMistakes(file, service)
     if (unkept.length > 0) console.error(styleText('yellow', mistakesText(file, unkept, files)))
-    const database = databaseOf(given, service)
+    const database = databaseOf(input, service)
     await sendToWatcher({ files: [...files], mendable: false })
     const surveys = [retirementSurvey(service)]
-    const consent = await withConsent({ ...consentOf(given), surveys }, (own) => refuseHazards(service, database, own))
+    const consent = await withConsent({ ...consentOf(input), surveys }, (own) => refuseHazards(service, database, own))
     const { former, socket } = await untilPredecessorLeft()
     const steps: string[] = []
     const report = (step: string): void => void steps.push(step)
     const store = await openStoreFor(service, database, 'apply', { ...consent, report })
-    const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
+    const contents = await openContentsFor(service, database, input.flagValue('files')?.text)
     return { service, store, contents, database, steps, former, socket }
   } catch (error) {
     if (files.size === 0 || !isCommandError(error)) throw error
@@ -150,8 +150,8 @@ async function readyHandlers({ name, declaration, ownHandlers }: Service, file: 
   try {
     requireHandlers(name, declaration.resources, ownHandlers)
     if (!ownHandlers?.use) return { ownHandlers }
-    const made = await ownHandlers.use()
-    return { ownHandlers: { ...ownHandlers, use: () => made } }
+    const resources = await ownHandlers.use()
+    return { ownHandlers: { ...ownHandlers, use: () => resources } }
   } catch (error) {
     const { mistakes, stack = String(error) } = error as Error & { readonly mistakes?: readonly Mistake[] }
     if (mistakes) throw commandError(mistakesText(file, mistakes, files), '')

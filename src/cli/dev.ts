@@ -38,9 +38,9 @@ const serverVariable = 'BYLAW_DEV_TURN'
 /** Longer than the serving process takes to finish its requests. */
 const maxExitWait = 5000
 
-async function run(given: CommandInput): Promise<number> {
-  if (process.env[serverVariable] !== undefined) return (await import('./dev-server.ts')).devServer(given)
-  const [port, host] = [portOf(given), hostOf(given)] // fail now: no change of a file can fix a wrong port
+async function run(input: CommandInput): Promise<number> {
+  if (process.env[serverVariable] !== undefined) return (await import('./dev-server.ts')).devServer(input)
+  const [port, host] = [portOf(input), hostOf(input)] // fail now: no change of a file can fix a wrong port
   const { address, family } = await lookup(host).catch(() => ({ address: '', family: 0 }))
   return new Promise((ended) => supervise(socketMaker(address, port, family), ended))
 }
@@ -64,13 +64,13 @@ const { _createServerHandle: makeSocket } = net as unknown as {
 function socketMaker(address: string, port: number, family: number): () => BoundSocket | undefined {
   let first = port
   return () => {
-    const made = address === '' ? undefined : makeSocket?.(address, first, family)
-    if (typeof made !== 'object') return undefined
+    const socket = address === '' ? undefined : makeSocket?.(address, first, family)
+    if (typeof socket !== 'object') return undefined
     const bound = { port: 0 }
-    made.getsockname(bound) // leaves the port out if it is in use by another program
-    if (bound.port === 0) return void made.close()
+    socket.getsockname(bound) // leaves the port out if it is in use by another program
+    if (bound.port === 0) return void socket.close()
     first = bound.port
-    return made
+    return socket
   }
 }
 

@@ -36,29 +36,29 @@ const examinations: readonly ((service: Service) => Examination)[] = [conversion
 
 /** Rows that the changes between versions cannot convert. */
 function conversionExamination(): Examination {
-  const found: string[] = []
+  const lines: string[] = []
   let rows = 0
   return {
     see: (row) => {
       if (row.failure === null || ++rows > maxNamed) return
-      found.push(`  ${row.collection.name}: ${rowLabel(row)} cannot be converted: ${row.failure.message}`)
+      lines.push(`  ${row.collection.name}: ${rowLabel(row)} cannot be converted: ${row.failure.message}`)
     },
-    findings: () => (rows > maxNamed ? [...found, `  and ${rows - maxNamed} more`] : found),
+    findings: () => (rows > maxNamed ? [...lines, `  and ${rows - maxNamed} more`] : lines),
   }
 }
 
 /** Rows that a served version cannot show, or shows differently than its document describes. */
 function versionExamination(service: Service): Examination {
-  const found: string[] = []
+  const lines: string[] = []
   let rows = 0
   const show = convertibleChecker(service)
   return {
     see: (row) => {
       if (row.failure !== null) return
       for (const { version, says } of show(row.collection.name, row.document))
-        if (++rows <= maxNamed) found.push(`  ${row.collection.name}: ${rowLabel(row)} in ${version} ${says}`)
+        if (++rows <= maxNamed) lines.push(`  ${row.collection.name}: ${rowLabel(row)} in ${version} ${says}`)
     },
-    findings: () => (rows > maxNamed ? [...found, `  and ${rows - maxNamed} more`] : found),
+    findings: () => (rows > maxNamed ? [...lines, `  and ${rows - maxNamed} more`] : lines),
   }
 }
 
@@ -79,7 +79,7 @@ class FileExamination {
   }
 
   async findings(contents: ContentStore): Promise<readonly string[]> {
-    const found: string[] = []
+    const lines: string[] = []
     let rows = 0
     // Several at a time, as a bucket takes long for each.
     for (let at = 0; at < this.#files.length; at += 32) {
@@ -88,17 +88,17 @@ class FileExamination {
       for (const [i, { place, length }] of some.entries()) {
         const stored = lengths[i] ?? null
         if (stored === length || ++rows > maxNamed) continue
-        found.push(`${place} has ${stored === null ? 'no content' : `${stored} of ${length} bytes of its content`}`)
+        lines.push(`${place} has ${stored === null ? 'no content' : `${stored} of ${length} bytes of its content`}`)
       }
     }
-    return rows > maxNamed ? [...found, `  and ${rows - maxNamed} more without their content`] : found
+    return rows > maxNamed ? [...lines, `  and ${rows - maxNamed} more without their content`] : lines
   }
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
   const service = await loadService(file)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const migration = await openMigrationFor(service, database, 'require')
   try {
     if (migration.others)
@@ -106,7 +106,7 @@ async function run(given: CommandInput): Promise<number> {
         `${withoutPassword(database)} cannot be examined. ${noTablesText(migration.others, applyMend)}`,
         '',
       )
-    const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
+    const contents = await openContentsFor(service, database, input.flagValue('files')?.text, 'require')
     const all = examinations.map((make) => make(service))
     const files = new FileExamination()
     let rows = 0

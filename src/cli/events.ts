@@ -39,17 +39,17 @@ export const eventsCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [action = '', file = '', id] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [action = '', file = '', id] = input.arguments
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!act) throw commandError(`There is no action "${action}".`, 'Write list, show, parked, retry or skip.')
   if ((action === 'show' || action === 'skip') && id === undefined)
     throw commandError(`${action} needs the id of an event.`, `As in:  bylaw events ${action} ${file} evt_01j…`)
   const service = await loadService(file)
   if (!hasEvents(service.resources)) throw commandError('The service has no events.', 'Declare events: true.')
-  const store = await openStoreUnchanged(service, databaseOf(given, service))
+  const store = await openStoreUnchanged(service, databaseOf(input, service))
   try {
-    await act({ service, store, given, id })
+    await act({ service, store, input, id })
     return 0
   } finally {
     await store.close()
@@ -59,7 +59,7 @@ async function run(given: CommandInput): Promise<number> {
 interface EventsInput {
   readonly service: Service
   readonly store: Store
-  readonly given: CommandInput
+  readonly input: CommandInput
   readonly id: string | undefined
 }
 
@@ -74,8 +74,8 @@ const actions: Readonly<Record<string, (input: EventsInput) => Promise<void>>> =
 const mostListed = 50
 
 /** Prints an object as JSON with `--json`, otherwise a text. */
-function print({ given }: EventsInput, value: unknown, text: string): void {
-  console.log(given.isOn('json') ? JSON.stringify(value, null, 2) : text)
+function print({ input }: EventsInput, value: unknown, text: string): void {
+  console.log(input.isOn('json') ? JSON.stringify(value, null, 2) : text)
 }
 
 async function listEvents(input: EventsInput): Promise<void> {
@@ -85,11 +85,17 @@ async function listEvents(input: EventsInput): Promise<void> {
   const open = [...service.resources.keys()]
   const plan = { do: 'events', after, limit: mostListed, open, owned: [], account: null } as const
   const { events } = (await store.execute(plan)) as EventPage
-  const shown = events.map((event) => shownEvent(service, event))
-  const rows = shown.map(({ id, type, timestamp, item, sequence }) => [timestamp, type, item, String(sequence), id])
+  const shownEvents = events.map((event) => shownEvent(service, event))
+  const rows = shownEvents.map(({ id, type, timestamp, item, sequence }) => [
+    timestamp,
+    type,
+    item,
+    String(sequence),
+    id,
+  ])
   const text =
     rows.length === 0 ? 'There are no events.' : formatTable([['time', 'type', 'item', 'sequence', 'event'], ...rows])
-  print(input, shown, text)
+  print(input, shownEvents, text)
 }
 
 async function showEvent({ service, store, id }: EventsInput): Promise<void> {
@@ -108,28 +114,28 @@ function shownEvent({ events }: Service, event: StoredEvent) {
   }
 }
 
-async function failuresOf({ store, given, id }: EventsInput): Promise<readonly FailureRow[]> {
+async function failuresOf({ store, input, id }: EventsInput): Promise<readonly FailureRow[]> {
   const all = rowsIn(await store.execute(tablePlan(findAllFailures))) as unknown as readonly FailureRow[]
-  const name = given.flagValue('reaction')?.text
+  const name = input.flagValue('reaction')?.text
   return all.filter(({ reaction, event }) => (id ?? event) === event && (name ?? reaction) === reaction)
 }
 
 async function listFailures(input: EventsInput): Promise<void> {
   const failures = await failuresOf(input)
-  const shown = []
+  const entries = []
   for (const row of failures) {
     const { reaction, event, due, tries, failure } = row
-    const [found] = ((await input.store.execute({ do: 'event', id: event })) as EventPage).events
-    const [state, type] = [statusOf(row), found ? shownEvent(input.service, found).type : null]
-    shown.push({
+    const [stored] = ((await input.store.execute({ do: 'event', id: event })) as EventPage).events
+    const [state, type] = [statusOf(row), stored ? shownEvent(input.service, stored).type : null]
+    entries.push({
       ...{ reaction, event, type, state, tries, ...(state === 'waiting' && { due: timestampOf(due) }), failure },
     })
   }
-  const rows = shown.map(({ reaction, event, type, state, due = '', tries, failure }) => [
+  const rows = entries.map(({ reaction, event, type, state, due = '', tries, failure }) => [
     ...[reaction, event, type ?? '', state, String(tries), due, failure?.split('\n', 1)[0] ?? ''],
   ])
   const heading = ['reaction', 'event', 'type', 'state', 'tries', 'due', 'failure']
-  print(input, shown, rows.length === 0 ? 'No reaction has failed.' : formatTable([heading, ...rows]))
+  print(input, entries, rows.length === 0 ? 'No reaction has failed.' : formatTable([heading, ...rows]))
 }
 
 async function settleFailures(input: EventsInput, done: 'retried' | 'skipped'): Promise<void> {

@@ -41,20 +41,20 @@ export const explainCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = '', method = '', target = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [file = '', method = '', target = ''] = input.arguments
   if (!target.startsWith('/'))
     throw commandError(
       `"${target}" is not a path: a path begins with a slash.`,
       `As in:  ${explainCommand.examples[0]}`,
     )
   const service = await loadService(file)
-  const store = await openStoreUnchanged(service, databaseOf(given, service))
+  const store = await openStoreUnchanged(service, databaseOf(input, service))
   try {
     const context = { service, store, world: serviceWorld(realWorld, store, cursorSecretsOf(store)) }
-    const question = { method: method.toUpperCase(), target, ...(await callerToExplain(given, context)) }
+    const question = { method: method.toUpperCase(), target, ...(await callerToExplain(input, context)) }
     const explanation = await explainRequest(question, context).catch(refuseMissingTable)
-    console.log(given.isOn('json') ? JSON.stringify(explanation, null, 2) : explanationText(question, explanation))
+    console.log(input.isOn('json') ? JSON.stringify(explanation, null, 2) : explanationText(question, explanation))
     return 0
   } finally {
     await store.close()
@@ -72,10 +72,10 @@ function refuseMissingTable(error: Error & { readonly code?: string }): never {
 
 type ExplainedCaller = Pick<ExplainedRequest, 'caller' | 'invalid'>
 
-async function callerToExplain(given: CommandInput, context: ExplainContext): Promise<ExplainedCaller> {
-  const as = given.flagValue('as')?.text
-  const [account, tier] = [given.flagValue('account')?.text ?? null, given.flagValue('tier')?.text ?? null]
-  const own = given.flagValue('id')?.text
+async function callerToExplain(input: CommandInput, context: ExplainContext): Promise<ExplainedCaller> {
+  const as = input.flagValue('as')?.text
+  const [account, tier] = [input.flagValue('account')?.text ?? null, input.flagValue('tier')?.text ?? null]
+  const own = input.flagValue('id')?.text
   if (as !== undefined && isApiKey(as)) return callerOfKey(as, context)
   if (as === undefined && own === undefined && account === null && tier === null) return { caller: null, invalid: null }
   const scopes = (as ?? '').split(/[,\s]+/).filter((one) => one !== '')

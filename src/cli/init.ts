@@ -24,15 +24,15 @@ const template = fileURLToPath(new URL('template/', root))
 /** Files that have another name in the template: npm would leave `.gitignore` out, and take `package.json` for a package. */
 const renamed = { gitignore: '.gitignore', 'package.template.json': 'package.json' }
 
-async function run({ arguments: [given = ''] }: CommandInput): Promise<number> {
-  const folder = resolve(given)
+async function run({ arguments: [path = ''] }: CommandInput): Promise<number> {
+  const folder = resolve(path)
   const name = projectName(folder)
-  refuseExisting(folder, given)
+  refuseExisting(folder, path)
   cpSync(template, folder, { recursive: true })
   for (const [from, to] of Object.entries(renamed)) renameSync(join(folder, from), join(folder, to))
   for (const file of ['api.ts', '.env.example']) rewrite(join(folder, file), (text) => text.replaceAll('my-api', name))
   rewrite(join(folder, 'package.json'), (text) => packageFile(JSON.parse(text), name))
-  console.log(nextSteps(name, folder, given))
+  console.log(nextSteps(name, folder, path))
   return 0
 }
 
@@ -48,13 +48,13 @@ function projectName(folder: string): string {
   )
 }
 
-function refuseExisting(folder: string, given: string): void {
+function refuseExisting(folder: string, path: string): void {
   const names: Readonly<Record<string, string>> = renamed
   const files = readdirSync(template).map((file) => names[file] ?? file)
   const existing = files.filter((file) => existsSync(join(folder, file)))
   if (existing.length === 0) return
   throw commandError(
-    `The folder ${given} has ${listInWords(existing, 'and')} already; nothing was written.`,
+    `The folder ${path} has ${listInWords(existing, 'and')} already; nothing was written.`,
     'Choose a new folder, as in:  bylaw init my-api',
   )
 }
@@ -70,15 +70,11 @@ function packageFile(file: { devDependencies: object }, name: string): string {
   return `${JSON.stringify({ ...file, name, dependencies: { bylaw: `^${version}` }, devDependencies }, null, 2)}\n`
 }
 
-function nextSteps(name: string, folder: string, given: string): string {
+function nextSteps(name: string, folder: string, path: string): string {
   const here = folder === process.cwd()
-  const steps = [
-    ...(here ? [] : [`cd ${/\s/.test(given) ? JSON.stringify(given) : given}`]),
-    'npm install',
-    'npm run dev',
-  ]
+  const steps = [...(here ? [] : [`cd ${/\s/.test(path) ? JSON.stringify(path) : path}`]), 'npm install', 'npm run dev']
   return [
-    `${name} is in ${here ? 'this folder' : given}: api.ts declares it, handlers.ts has its rules, and api.test.ts tests them.`,
+    `${name} is in ${here ? 'this folder' : path}: api.ts declares it, handlers.ts has its rules, and api.test.ts tests them.`,
     ...(isTooOld ? [`It brings a Node of its own, as ${process.version} is older than ${neededNode}.`] : []),
     'Next:',
     ...steps.map((step) => `  ${step}`),

@@ -50,7 +50,7 @@ export const keysCommand: Command = {
 }
 
 interface KeysCommandContext {
-  readonly given: CommandInput
+  readonly input: CommandInput
   readonly file: string
   readonly service: Service
   readonly store: Store
@@ -64,18 +64,18 @@ const subcommands: Readonly<Record<string, (ring: KeysCommandContext) => Promise
   rotate,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const action = actionOf('keys', given, subcommands)
-  const [, file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const action = actionOf('keys', input, subcommands)
+  const [, file = ''] = input.arguments
   const service = await loadService(file)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   // The first key is often made before the first start.
   const isNew = action === create && process.env.NODE_ENV !== 'production'
   const store = await (isNew
     ? openStoreFor(service, database, 'apply', { asItIs: true })
     : openStoreUnchanged(service, database))
   try {
-    console.log(await action({ given, file, service, store, now: store.clock.due() }))
+    console.log(await action({ input, file, service, store, now: store.clock.due() }))
     return 0
   } finally {
     await store.close()
@@ -110,8 +110,8 @@ async function rotate(ring: KeysCommandContext): Promise<string> {
 }
 
 async function list(ring: KeysCommandContext): Promise<string> {
-  const all = await listKeys(ring.store, ring.given.flagValue('name')?.text ?? null)
-  if (ring.given.isOn('json'))
+  const all = await listKeys(ring.store, ring.input.flagValue('name')?.text ?? null)
+  if (ring.input.isOn('json'))
     return JSON.stringify(
       all.map((one) => keyJson(one, ring.now)),
       null,
@@ -126,17 +126,17 @@ async function list(ring: KeysCommandContext): Promise<string> {
 }
 
 async function revoke(ring: KeysCommandContext): Promise<string> {
-  const { given, now } = ring
-  const id = given.flagValue('id')?.text
-  const found = id === undefined ? await keysInForce(ring, keyNameOf(ring)) : await keyOfId(ring, id)
-  if (found.length === 0)
+  const { input, now } = ring
+  const id = input.flagValue('id')?.text
+  const credentials = id === undefined ? await keysInForce(ring, keyNameOf(ring)) : await keyOfId(ring, id)
+  if (credentials.length === 0)
     throw commandError(`No key ${keyNameOf(ring)} is in force.`, `See them with:  bylaw keys list ${ring.file}`)
   const ended = await revokeKeys(
     ring.store,
-    found.map((one) => one.id),
+    credentials.map((one) => one.id),
     now,
   )
-  if (given.isOn('json'))
+  if (input.isOn('json'))
     return JSON.stringify(
       ended.map((one) => keyJson(one, now)),
       null,
@@ -147,9 +147,9 @@ async function revoke(ring: KeysCommandContext): Promise<string> {
 
 async function keyOfId(ring: KeysCommandContext, id: string): Promise<readonly Credential[]> {
   const all = await listKeys(ring.store, null)
-  const found = all.filter((one) => one.id === id)
-  const [one] = found
-  if (one?.revoked === null) return found
+  const matches = all.filter((one) => one.id === id)
+  const [one] = matches
+  if (one?.revoked === null) return matches
   throw commandError(
     one ? `${id} was revoked already.` : `There is no key ${id}.`,
     `See them with:  bylaw keys list ${ring.file}`,
@@ -163,7 +163,7 @@ async function keysInForce(ring: KeysCommandContext, name: string): Promise<read
 type KeyGrant = Holder & Pick<Credential, 'expires'>
 
 async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, more: string): Promise<string> {
-  const { service, store, given, now } = ring
+  const { service, store, input, now } = ring
   const [pepper] = peppersOf(service, store, true)
   const key = newApiKey(randomBytes(32))
   const { account, scopes, tier, features, expires } = terms
@@ -182,7 +182,7 @@ async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, 
       `See them with:  bylaw keys list ${ring.file}`,
     )
   if (pepper === store.secret) console.error(withoutPepperText)
-  if (given.isOn('json')) return JSON.stringify({ key, ...keyJson(credential, now) }, null, 2)
+  if (input.isOn('json')) return JSON.stringify({ key, ...keyJson(credential, now) }, null, 2)
   const rights =
     scopes.length === 0
       ? 'It has no scopes: it may do what is for all authenticated callers.'
@@ -193,8 +193,8 @@ async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, 
 const withoutPepperText =
   'There is no BYLAW_PEPPER, so the key is sealed with the secret of the database. With NODE_ENV=production, or once there is a pepper, it is refused: for a key that lasts, set BYLAW_PEPPER first, to what `openssl rand -base64 32` prints.'
 
-function keyNameOf({ given }: KeysCommandContext): string {
-  const name = given.flagValue('name')?.text
+function keyNameOf({ input }: KeysCommandContext): string {
+  const name = input.flagValue('name')?.text
   if (name !== undefined && /^[\w.@-]{1,100}$/.test(name)) return name
   throw commandError(
     name === undefined ? 'The name of the key is missing.' : `"${name}" is not a valid name of a key.`,
@@ -202,7 +202,7 @@ function keyNameOf({ given }: KeysCommandContext): string {
   )
 }
 
-function keyHolderOf({ given, service }: KeysCommandContext): Holder {
+function keyHolderOf({ input, service }: KeysCommandContext): Holder {
   const { scopes = {} } = service.declaration
   const tiers = [...(service.quotas?.tiers.keys() ?? [])]
   const knownName = (flag: string, names: readonly string[], one: string): string => {
@@ -211,23 +211,23 @@ function keyHolderOf({ given, service }: KeysCommandContext): Holder {
     const there = names.length === 0 ? `${service.name} declares none.` : `There are ${listInWords(names, 'and')}.`
     throw commandError(`--${flag}: there is no "${one}".`, guess ? `Did you mean ${guess}?` : there)
   }
-  const tier = given.flagValue('tier')?.text
-  const account = given.flagValue('account')?.text ?? null
+  const tier = input.flagValue('tier')?.text
+  const account = input.flagValue('account')?.text ?? null
   if (account !== null && !isIdentity(account))
     throw commandError('--account has to be a text of at most 255 characters.', 'As in:  --account acc_1')
   return {
     account,
-    scopes: [...new Set(listFlag(given, 'scopes'))].map((one) => knownName('scopes', Object.keys(scopes), one)),
+    scopes: [...new Set(listFlag(input, 'scopes'))].map((one) => knownName('scopes', Object.keys(scopes), one)),
     tier: tier === undefined ? null : knownName('tier', tiers, tier),
-    features: [...new Set(listFlag(given, 'features'))],
+    features: [...new Set(listFlag(input, 'features'))],
   }
 }
 
-const listFlag = (given: CommandInput, flag: string): string[] =>
-  (given.flagValue(flag)?.text ?? '').split(',').flatMap((word) => word.trim() || [])
+const listFlag = (input: CommandInput, flag: string): string[] =>
+  (input.flagValue(flag)?.text ?? '').split(',').flatMap((word) => word.trim() || [])
 
-function expiryOf({ given, now }: KeysCommandContext): number | null {
-  const text = given.flagValue('expires')?.text
+function expiryOf({ input, now }: KeysCommandContext): number | null {
+  const text = input.flagValue('expires')?.text
   if (text === undefined) return null
   const length = durationMilliseconds(text)
   const time =

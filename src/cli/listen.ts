@@ -46,10 +46,10 @@ const ownTargets = { privateTargets: true } as const
 
 const example = `As in:  ${listenCommand.examples[0]}`
 
-async function run(given: CommandInput): Promise<number> {
-  const url = urlOf(given, 'url', 'http://127.0.0.1:3000').replace(/\/$/, '')
-  const [forward, types, headers] = [urlOf(given, 'forward'), typesOf(given), credentialsOf(given)]
-  const secret = secretOf(given)
+async function run(input: CommandInput): Promise<number> {
+  const url = urlOf(input, 'url', 'http://127.0.0.1:3000').replace(/\/$/, '')
+  const [forward, types, headers] = [urlOf(input, 'forward'), typesOf(input), credentialsOf(input)]
+  const secret = secretOf(input)
   const sender = makeSender({ ...ownTargets, resolve: systemResolver(ownTargets), world: realWorld })
   const { take, stop } = forwardTo({ url: forward, secret, sender, world: realWorld, report: printAttempt })
   const ending = new AbortController()
@@ -64,7 +64,7 @@ async function run(given: CommandInput): Promise<number> {
     ...{ url: `${url}/events`, headers, signal: ending.signal, world: realWorld },
     connected: () => {
       if (isConnected) printNote('Connected again.')
-      else printOpening(given, url, forward, secret)
+      else printOpening(input, url, forward, secret)
       isConnected = true
     },
     disconnected: (reason, pause) => printNote(`${cutText(reason)} Connecting again in ${pause / 1000} s.`),
@@ -78,16 +78,16 @@ async function run(given: CommandInput): Promise<number> {
 }
 
 /** The URL of a flag. */
-function urlOf(given: CommandInput, flag: string, usual?: string): string {
-  const text = given.flagValue(flag)?.text ?? usual
+function urlOf(input: CommandInput, flag: string, usual?: string): string {
+  const text = input.flagValue(flag)?.text ?? usual
   if (text === undefined) throw commandError('bylaw listen needs a URL to forward to.', example)
   const fault = targetFault(text, ownTargets)
   if (fault !== null) throw commandError(`--${flag} ${fault}`, example)
   return text
 }
 
-function typesOf(given: CommandInput): readonly string[] | null {
-  const text = given.flagValue('types')?.text
+function typesOf(input: CommandInput): readonly string[] | null {
+  const text = input.flagValue('types')?.text
   if (text === undefined) return null
   const types = text.split(',').map((one) => one.trim())
   const odd = types.find((one) => !/^[\w-]+\.(?:[\w-]+|\*)$/.test(one))
@@ -98,8 +98,8 @@ function typesOf(given: CommandInput): readonly string[] | null {
   )
 }
 
-function credentialsOf(given: CommandInput): Readonly<Record<string, string>> {
-  const { text, from } = given.flagValue('as') ?? {}
+function credentialsOf(input: CommandInput): Readonly<Record<string, string>> {
+  const { text, from } = input.flagValue('as') ?? {}
   if (text === undefined) return {}
   if (/^[\x21-\x7e]+$/.test(text)) return { authorization: `Bearer ${text}` }
   throw commandError(
@@ -108,8 +108,8 @@ function credentialsOf(given: CommandInput): Readonly<Record<string, string>> {
   )
 }
 
-function secretOf(given: CommandInput): string {
-  const { text, from } = given.flagValue('secret') ?? {}
+function secretOf(input: CommandInput): string {
+  const { text, from } = input.flagValue('secret') ?? {}
   if (text === undefined) return hmacSecret(realWorld.fillRandom(new Uint8Array(32)))
   if (isHmacSecret(text)) return text
   throw commandError(
@@ -129,8 +129,8 @@ function onlyOf(types: readonly string[] | null, take: (event: ReceivedEvent) =>
   }
 }
 
-function printOpening(given: CommandInput, url: string, forward: string, secret: string): void {
-  const from = given.flagValue('secret')?.from
+function printOpening(input: CommandInput, url: string, forward: string, secret: string): void {
+  const from = input.flagValue('secret')?.from
   const signing =
     from === undefined ? `The signing secret, for the receiver:\n\n  ${secret}` : `Signed with the secret of ${from}.`
   console.log(`bylaw forwards the events of ${url} to ${forward}\n\n${signing}\n`)

@@ -45,8 +45,8 @@ async function main(words: readonly string[]): Promise<number> {
     return 1
   }
   const command = await loadCommand(word)
-  const given = parseCommand(command, rest, process.env)
-  return given.isOn('help') ? print(helpText(command).trimEnd()) : command.run(given)
+  const input = parseCommand(command, rest, process.env)
+  return input.isOn('help') ? print(helpText(command).trimEnd()) : command.run(input)
 }
 
 function print(text: string): number {

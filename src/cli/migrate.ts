@@ -73,18 +73,18 @@ const subcommands: Readonly<Record<string, (work: MigrateCommandContext) => numb
   undrop,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const action = actionOf('migrate', given, subcommands)
-  const [, file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const action = actionOf('migrate', input, subcommands)
+  const [, file = ''] = input.arguments
   const service = await loadService(file)
   const [database, folder, name] = [
-    databaseOf(given, service),
-    plansFolderOf(given, file),
-    given.flagValue('name')?.text,
+    databaseOf(input, service),
+    plansFolderOf(input, file),
+    input.flagValue('name')?.text,
   ]
-  const target = targetOf(given, database)
+  const target = targetOf(input, database)
   if (action === plan && name !== undefined) return writeNewPlans(service, target, folder, name)
-  return withConsent({ ...consentOf(given), surveys: [retirementSurvey(service)] }, async (consent) => {
+  return withConsent({ ...consentOf(input), surveys: [retirementSurvey(service)] }, async (consent) => {
     const migration = await openMigrationFor(service, database, action === apply ? 'apply' : 'require', consent)
     const work = { service, file, database: withoutPassword(database), kind: databaseKind(database), folder, migration }
     try {
@@ -97,8 +97,8 @@ async function run(given: CommandInput): Promise<number> {
 
 const databaseKind = (database: string): Target => (isPostgresUrl(database) ? 'postgres' : 'sqlite')
 
-function targetOf(given: CommandInput, database: string): Target {
-  const { text, from } = given.flagValue('target') ?? { text: databaseKind(database), from: '' }
+function targetOf(input: CommandInput, database: string): Target {
+  const { text, from } = input.flagValue('target') ?? { text: databaseKind(database), from: '' }
   const target = targets.find((one) => one === text)
   if (target) return target
   const guess = nearestName(text, targets)

@@ -25,16 +25,16 @@ export const routesCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
   const service = await loadService(file)
-  if (given.isOn('diagram')) return printDiagrams(service)
-  const found = operationsOf(service)
-  if (given.isOn('json')) console.log(JSON.stringify(found, null, 2))
+  if (input.isOn('diagram')) return printDiagrams(service)
+  const operations = operationsOf(service)
+  if (input.isOn('json')) console.log(JSON.stringify(operations, null, 2))
   else {
     const [head = '', ...lines] = formatTable([
       ['method', 'path', 'operation', 'access'],
-      ...found.map((one) => Object.values(one)),
+      ...operations.map((one) => Object.values(one)),
     ]).split('\n')
     console.log([styleText('bold', head), ...lines].join('\n'))
   }
@@ -95,11 +95,11 @@ export const openapiCommand: Command = {
   run: printOpenapi,
 }
 
-async function printOpenapi(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
+async function printOpenapi(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
   const service = await loadService(file)
-  const label = versionLabelOf(given, service)
-  const openapiVersion = openapiVersionOf(given)
+  const label = versionLabelOf(input, service)
+  const openapiVersion = openapiVersionOf(input)
   const version = (await versionNumbersOf(file, service)).get(label)
   const [{ openapiDocument: described }, { standardCorridor }] = await Promise.all([
     import('../describe/openapi.ts'),
@@ -113,15 +113,15 @@ async function printOpenapi(given: CommandInput): Promise<number> {
   return 0
 }
 
-function versionLabelOf(given: CommandInput, { choice: { served } }: Service): string {
-  const { text, from } = given.flagValue('version') ?? { text: served.at(-1) as string, from: '' }
+function versionLabelOf(input: CommandInput, { choice: { served } }: Service): string {
+  const { text, from } = input.flagValue('version') ?? { text: served.at(-1) as string, from: '' }
   if (served.includes(text)) return text
   const guess = nearestName(text, served)
   throw commandError(`${from} has to be ${listInWords(served)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
 }
 
-function openapiVersionOf(given: CommandInput): { openapi?: '3.1' | '3.2' } {
-  const { text, from } = given.flagValue('openapi') ?? {}
+function openapiVersionOf(input: CommandInput): { openapi?: '3.1' | '3.2' } {
+  const { text, from } = input.flagValue('openapi') ?? {}
   if (text === undefined) return {}
   if (text === '3.1' || text === '3.2') return { openapi: text }
   throw commandError(`${from} has to be 3.1 or 3.2, not "${text}".`, '')

@@ -107,36 +107,36 @@ export const serveCommand: Command = {
 }
 
 // long because: one line for each part of a start, in their order
-async function run(given: CommandInput): Promise<number> {
-  const [port, host, level] = [portOf(given), hostOf(given), levelOf(given)]
-  const times = { grace: durationOf(given, 'grace', 'PT0S'), drain: durationOf(given, 'drain', 'PT10S') }
-  const [file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [port, host, level] = [portOf(input), hostOf(input), levelOf(input)]
+  const times = { grace: durationOf(input, 'grace', 'PT0S'), drain: durationOf(input, 'drain', 'PT10S') }
+  const [file = ''] = input.arguments
   const files = new Set<string>()
   const [service, { jsonLog }] = await Promise.all([loadService(file, files), import('../terminal/json-log.ts')])
   const unkept = await contractMistakes(file, service)
   if (unkept.length > 0) throw commandError(mistakesText(file, unkept, files), '')
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
-  if (production) await requireSchema(given, service, database)
-  const exposed = exposedOf(given)
-  const privateTargets = privateTargetsOf(given)
+  if (production) await requireSchema(input, service, database)
+  const exposed = exposedOf(input)
+  const privateTargets = privateTargetsOf(input)
   const options = {
-    ...hostsOf(given),
-    ...trustedProxiesOf(given),
-    preview: previewOf(given, service),
+    ...hostsOf(input),
+    ...trustedProxiesOf(input),
+    preview: previewOf(input, service),
     numbers: () => versionNumbersOf(file, service),
   }
-  const counting = await openRateLimitLedger(given, service)
-  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
+  const counting = await openRateLimitLedger(input, service)
+  const contents = await openContentsFor(service, database, input.flagValue('files')?.text)
   const log = jsonLog(service.name, level)
-  const metrics = metricsDoor(given, host, log)
+  const metrics = metricsDoor(input, host, log)
   const steps: string[] = []
-  const consent = { ...consentOf(given), surveys: surveysOf(service), report: (step: string) => void steps.push(step) }
+  const consent = { ...consentOf(input), surveys: surveysOf(service), report: (step: string) => void steps.push(step) }
   const store = await withConsent(consent, (own) =>
     openStoreFor(service, database, production ? 'require' : 'apply', own),
   )
   if (!isWorker) warnOfVersionDates(service, log, store.clock.due())
-  const size = workersOf(given, database)
+  const size = workersOf(input, database)
   const announce = announcer(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
     metrics.announce()
     warnOfMisfits(store, log)
@@ -155,7 +155,7 @@ async function run(given: CommandInput): Promise<number> {
     log,
     json: true,
     metrics: metrics.isOn,
-    openTelemetry: given.isOn('opentelemetry') || process.env.BYLAW_OPENTELEMETRY === '1',
+    openTelemetry: input.isOn('opentelemetry') || process.env.BYLAW_OPENTELEMETRY === '1',
     exposed,
     privateTargets,
     counting,
@@ -191,11 +191,11 @@ const announcer =
 
 /** The server of the metrics, if they are turned on. With workers, the primary has it. */
 function metricsDoor(
-  given: CommandInput,
+  input: CommandInput,
   host: string,
   log: Log,
 ): MetricsDoor & { isOn: boolean; announce: () => void } {
-  const port = metricsPortOf(given)
+  const port = metricsPortOf(input)
   let server: MetricsServer | undefined
   return {
     isOn: port !== undefined,
@@ -212,8 +212,8 @@ function metricsDoor(
 /** Workers do not check for retired versions: the primary has done that. */
 const surveysOf = (service: Service) => (isWorker ? [] : [retirementSurvey(service)])
 
-function workersOf(given: CommandInput, database: string): number {
-  const { text, from } = given.flagValue('workers') ?? { text: '1', from: '' }
+function workersOf(input: CommandInput, database: string): number {
+  const { text, from } = input.flagValue('workers') ?? { text: '1', from: '' }
   if (!/^[1-9]\d{0,2}$/.test(text))
     throw commandError(`${from} has to be a number of processes, not "${text}".`, 'Give a whole number from 1 to 999.')
   if (text !== '1' && database === 'sqlite::memory:')
@@ -225,8 +225,8 @@ function workersOf(given: CommandInput, database: string): number {
 }
 
 /** R189. */
-function previewOf(given: CommandInput, { choice: { served } }: Service): readonly string[] {
-  const { text, from } = given.flagValue('preview') ?? { text: '', from: '' }
+function previewOf(input: CommandInput, { choice: { served } }: Service): readonly string[] {
+  const { text, from } = input.flagValue('preview') ?? { text: '', from: '' }
   const labels = text.split(',').flatMap((one) => one.trim() || [])
   const other = labels.find((label) => !served.includes(label))
   if (other === undefined) return labels
@@ -236,15 +236,15 @@ function previewOf(given: CommandInput, { choice: { served } }: Service): readon
   )
 }
 
-function levelOf(given: CommandInput): string {
-  const { text, from } = given.flagValue('log-level') ?? { text: 'info', from: '' }
+function levelOf(input: CommandInput): string {
+  const { text, from } = input.flagValue('log-level') ?? { text: 'info', from: '' }
   if (levels.includes(text)) return text
   const guess = nearestName(text, levels)
   throw commandError(`${from} has to be ${listInWords(levels)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
 }
 
-function hostsOf(given: CommandInput): { hosts?: readonly string[] } {
-  const hosts = (given.flagValue('allowed-hosts')?.text ?? '')
+function hostsOf(input: CommandInput): { hosts?: readonly string[] } {
+  const hosts = (input.flagValue('allowed-hosts')?.text ?? '')
     .split(',')
     .map((host) => host.trim())
     .filter((host) => host !== '')
@@ -252,8 +252,8 @@ function hostsOf(given: CommandInput): { hosts?: readonly string[] } {
 }
 
 /** R157. */
-function privateTargetsOf(given: CommandInput): boolean {
-  const allowed = given.isOn('webhooks-to-private') || process.env.BYLAW_WEBHOOKS_TO_PRIVATE === '1'
+function privateTargetsOf(input: CommandInput): boolean {
+  const allowed = input.isOn('webhooks-to-private') || process.env.BYLAW_WEBHOOKS_TO_PRIVATE === '1'
   if (!allowed || process.env.NODE_ENV !== 'production') return allowed
   throw commandError(
     '--webhooks-to-private is not allowed with NODE_ENV=production.',
@@ -261,8 +261,8 @@ function privateTargetsOf(given: CommandInput): boolean {
   )
 }
 
-function exposedOf(given: CommandInput): boolean {
-  const exposed = given.isOn('expose-internals')
+function exposedOf(input: CommandInput): boolean {
+  const exposed = input.isOn('expose-internals')
   if (!exposed || process.env.NODE_ENV !== 'production') return exposed
   throw commandError(
     '--expose-internals is not allowed with NODE_ENV=production.',
@@ -270,31 +270,31 @@ function exposedOf(given: CommandInput): boolean {
   )
 }
 
-function durationOf(given: CommandInput, flag: string, unless: string): number {
-  const { text, from } = given.flagValue(flag) ?? { text: unless, from: '' }
+function durationOf(input: CommandInput, flag: string, unless: string): number {
+  const { text, from } = input.flagValue(flag) ?? { text: unless, from: '' }
   const time = durationMilliseconds(text)
   if (time !== undefined) return time
   throw commandError(`${from} has to be a duration of ISO 8601, not "${text}".`, 'Give one as PT10S or PT1M.')
 }
 
 /** In production only an operator changes the schema, not a process at its start. */
-async function requireSchema(given: CommandInput, service: Service, database: string): Promise<void> {
-  const [file = ''] = given.arguments
+async function requireSchema(input: CommandInput, service: Service, database: string): Promise<void> {
+  const [file = ''] = input.arguments
   const { serves, steps, others, close } = await openMigrationFor(service, database, 'require')
   close()
   if (serves !== null) return
-  const { from } = given.flagValue('database') ?? { from: '--database' }
-  const shown = withoutPassword(database)
+  const { from } = input.flagValue('database') ?? { from: '--database' }
+  const url = withoutPassword(database)
   // A value from the environment applies to the next command too.
-  const rest = from === '--database' ? `${file} --database ${shown}` : file
-  const found = others?.length ? ` ${foundText(others)}` : ''
+  const rest = from === '--database' ? `${file} --database ${url}` : file
+  const othersText = others?.length ? ` ${foundText(others)}` : ''
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
-    readPlans(plansFolderOf(given, file)).length === 0
+    readPlans(plansFolderOf(input, file)).length === 0
       ? ''
       : `Write it down:       bylaw migrate plan ${file} --name what-changes\n`
   throw commandError(
-    `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start.${found} Missing:\n${missing}`,
+    `The database ${url} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start.${othersText} Missing:\n${missing}`,
     `See the statements:  bylaw migrate plan ${rest}\n${write}Carry them out:      bylaw migrate apply ${rest}`,
   )
 }

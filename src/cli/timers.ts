@@ -22,24 +22,24 @@ export const timersCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [action = '', file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [action = '', file = ''] = input.arguments
   if (action !== 'list' && action !== 'retry')
     throw commandError(`There is no action "${action}".`, 'Write list or retry.')
   const service = await loadService(file)
   if (!hasTimers(service.resources))
     throw commandError('No transition takes place by the clock.', "Declare one, as after: 'P7D'.")
-  const store = await openStoreUnchanged(service, databaseOf(given, service))
+  const store = await openStoreUnchanged(service, databaseOf(input, service))
   try {
     if (action === 'retry') {
       const now = serviceWorld(realWorld, store).due()
-      const made = rowsIn(await store.execute(tablePlan(retryTimers, { now, none: 0 })))
-      console.log(given.isOn('json') ? JSON.stringify({ retried: made.length }) : `${made.length} are due now.`)
+      const rows = rowsIn(await store.execute(tablePlan(retryTimers, { now, none: 0 })))
+      console.log(input.isOn('json') ? JSON.stringify({ retried: rows.length }) : `${rows.length} are due now.`)
       return 0
     }
-    const found = rowsIn(await store.execute(tablePlan(findTimers))) as unknown as readonly TimerRow[]
-    const timers = found.filter(({ id }) => id !== '').slice(0, mostListed)
-    console.log(given.isOn('json') ? JSON.stringify(timers.map(shownTimer), null, 2) : timersText(timers))
+    const stored = rowsIn(await store.execute(tablePlan(findTimers))) as unknown as readonly TimerRow[]
+    const timers = stored.filter(({ id }) => id !== '').slice(0, mostListed)
+    console.log(input.isOn('json') ? JSON.stringify(timers.map(shownTimer), null, 2) : timersText(timers))
     return 0
   } finally {
     await store.close()

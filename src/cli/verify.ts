@@ -31,19 +31,24 @@ export const verifyCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
-  const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
+  const [runs, seed] = [numberOf(input, 'runs') ?? 100, numberOf(input, 'seed') ?? randomInt(1_000_000)]
   const service = await loadService(file)
   const unkept = await contractMistakes(file, service)
   if (unkept.length > 0) return print(mistakesText(file, unkept, []), 1)
   const deviation = await findDeviation(service, contractFolder(file))
   if (deviation) return print(changedAnswerText(file, deviation), 1)
-  const found = ({ says, mend }: VerifyFailure): void =>
+  const printFailure = ({ says, mend }: VerifyFailure): void =>
     console.error(
       `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is being reduced, for ${shrinkTime / 1000} seconds at most.\n`,
     )
-  const verdict = await tried(service, () => openSandbox(service), { seed, runs, onFailure: found, now: Date.now })
+  const verdict = await tried(service, () => openSandbox(service), {
+    seed,
+    runs,
+    onFailure: printFailure,
+    now: Date.now,
+  })
   return verdict.failure
     ? print(failureText(file, verdict.failure, seed), 1)
     : print(successText(file, verdict, seed), 0)
@@ -68,8 +73,8 @@ function changedAnswerText(
   return `${head}\n\n${label} no longer gives a recorded answer: ${says}.\n\nRecorded:\n${was}\n\nNow:\n${is}`
 }
 
-function numberOf(given: CommandInput, flag: string): number | undefined {
-  const worth = given.flagValue(flag)
+function numberOf(input: CommandInput, flag: string): number | undefined {
+  const worth = input.flagValue(flag)
   if (worth === undefined) return undefined
   if (/^[1-9]\d{0,8}$/.test(worth.text)) return Number(worth.text)
   throw commandError(`${worth.from} has to be a whole number from 1, not "${worth.text}".`, `As in:  --${flag} 500`)

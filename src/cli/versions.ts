@@ -19,13 +19,13 @@ export const versionsCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
   const service = await loadService(file)
-  const store = await openStoreUnchanged(service, databaseOf(given, service))
+  const store = await openStoreUnchanged(service, databaseOf(input, service))
   try {
     const reports = versionReports(service, await readVersionUses(store), store.clock.due())
-    console.log(given.isOn('json') ? JSON.stringify(reports, null, 2) : reportTable(reports))
+    console.log(input.isOn('json') ? JSON.stringify(reports, null, 2) : reportTable(reports))
     return 0
   } finally {
     await store.close()

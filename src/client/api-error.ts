@@ -67,10 +67,10 @@ function retryAfterOf(text: string): number | null {
 /** The error of an answer. */
 export function apiErrorOf(status: number, headers: Headers, body: unknown): ApiError {
   const { type, message, old_id } = (body ?? {}) as Readonly<Record<string, unknown>>
-  const known =
+  const errorType =
     typeof message === 'string' ? (type ?? (old_id === undefined ? undefined : 'idempotency-key-reused')) : undefined
-  if (typeof known === 'string')
-    return new ApiError(known, message as string, { status, headers, body: body as Record<string, unknown> })
+  if (typeof errorType === 'string')
+    return new ApiError(errorType, message as string, { status, headers, body: body as Record<string, unknown> })
   const said = status === 0 || (status >= 300 && status < 400) ? 'a redirect' : `${status} and no error of the service`
   return new ApiError(
     'unexpected-answer',

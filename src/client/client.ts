@@ -42,44 +42,44 @@ export function client<S>(options: ClientOptions<S>): Client<S> {
 function byName(
   make: (name: string) => unknown,
   target: object = {},
-  call?: (given: unknown[]) => unknown,
+  call?: (parameters: unknown[]) => unknown,
   names = /^(?:[a-z][a-z\d-]*|removeFile)$/,
 ): unknown {
   const isName = (name: string | symbol): name is string =>
     typeof name === 'string' && name !== 'then' && names.test(name)
   return new Proxy(target, {
     get: (_, name) => (isName(name) ? make(name) : undefined),
-    apply: (_, __, given) => call?.(given),
+    apply: (_, __, parameters) => call?.(parameters),
   })
 }
 
 function resourceAt(exchange: Exchange, path: string): unknown {
   const calls = new ItemCalls(exchange, path)
   const { get, create, update, replace, remove, link, unlink, revision } = calls
-  const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
-  const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
-    listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
+  const list = (...parameters: [ListTerms?, object?]) => listPages(exchange, path, ...parameters)
+  const history = (target: string | { readonly id: string }, ...parameters: [ListTerms?, object?]) =>
+    listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...parameters)
   const files = fileCalls(exchange, path)
   const own = { get, create, update, replace, remove, link, unlink }
   const methods: Readonly<Record<string, unknown>> = {
     ...{ ...own, list, history, revision },
     ...files,
-    export: (...given: [ListTerms?, object?]) => exportedItems(exchange, path, ...given),
-    import: (items: Iterable<object>, ...given: [object?]) => importItems(exchange, path, items, ...given),
+    export: (...parameters: [ListTerms?, object?]) => exportedItems(exchange, path, ...parameters),
+    import: (items: Iterable<object>, ...parameters: [object?]) => importItems(exchange, path, items, ...parameters),
   }
   const method = (name: string) => {
-    const act = (given: unknown[]) => calls.act(name, given)
+    const act = (parameters: unknown[]) => calls.act(name, parameters)
     if (name === summarySegment) return byName(calls.summarize, () => {}, act, /^[a-z][a-z\d_-]*$/i)
-    return Object.hasOwn(methods, name) ? methods[name] : (...given: unknown[]) => act(given)
+    return Object.hasOwn(methods, name) ? methods[name] : (...parameters: unknown[]) => act(parameters)
   }
   return byName(
     method,
     () => {},
-    ([given, ...rest]) => {
-      const isParent = typeof given === 'string' || (typeof given === 'object' && given !== null && 'id' in given)
+    ([first, ...rest]) => {
+      const isParent = typeof first === 'string' || (typeof first === 'object' && first !== null && 'id' in first)
       if (!isParent && path === '/events')
-        return followStream(exchange, (given ?? {}) as EventTerms, (rest[0] as { signal?: AbortSignal })?.signal)
-      const parent = `${path}/${pathSegment(given as string)}`
+        return followStream(exchange, (first ?? {}) as EventTerms, (rest[0] as { signal?: AbortSignal })?.signal)
+      const parent = `${path}/${pathSegment(first as string)}`
       return byName((name) => resourceAt(exchange, `${parent}/${name}`))
     },
   )

@@ -12,8 +12,8 @@ export interface TaggedItem {
   readonly [entityTag]: string | null
 }
 
-export const isTagged = (given: unknown): given is TaggedItem =>
-  typeof given === 'object' && given !== null && entityTag in given
+export const isTagged = (value: unknown): value is TaggedItem =>
+  typeof value === 'object' && value !== null && entityTag in value
 
 /** Weak tags cannot be conditions of a write. */
 export function withTag<Item extends object>(item: Item, headers: Headers): Item {

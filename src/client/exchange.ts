@@ -83,8 +83,8 @@ export class Exchange {
   ): Promise<Response> {
     init.signal?.throwIfAborted()
     // A stream can be sent only if the answer is not awaited meanwhile, which `duplex` has to say.
-    const given = { headers: await this.headers(headers), ...init, duplex: 'half' } as const
-    const response = await this.fetch(request, given).catch((cause: unknown) => {
+    const options = { headers: await this.headers(headers), ...init, duplex: 'half' } as const
+    const response = await this.fetch(request, options).catch((cause: unknown) => {
       init.signal?.throwIfAborted()
       throw noAnswer(request, cause)
     })
@@ -157,8 +157,8 @@ function noAnswer({ method, path }: ApiRequest, cause: unknown): ApiError {
 
 function parsed(text: string): unknown {
   try {
-    const found: unknown = JSON.parse(text)
-    return typeof found === 'object' && found !== null ? found : undefined
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined
   }

@@ -139,9 +139,9 @@ export class ItemCalls {
   }
 
   /** A transition or an operation: of an item if the first argument is one, otherwise of the collection. */
-  readonly act = async (name: string, given: readonly unknown[]): Promise<unknown> => {
-    const isOnItem = typeof given[0] === 'string' || isTagged(given[0])
-    const [target, body, options = {}] = (isOnItem ? given : [null, ...given]) as [
+  readonly act = async (name: string, parameters: readonly unknown[]): Promise<unknown> => {
+    const isOnItem = typeof parameters[0] === 'string' || isTagged(parameters[0])
+    const [target, body, options = {}] = (isOnItem ? parameters : [null, ...parameters]) as [
       ItemTarget | null,
       unknown,
       PostOptions?,
@@ -183,9 +183,9 @@ export class ItemCalls {
   }
 
   /** Reads what a lost answer would have shown; a refusal says what is known of the write. */
-  #readLate(path: string, time: CallTime, known: Partial<ApiError>): Promise<TaggedItem> {
+  #readLate(path: string, time: CallTime, details: Partial<ApiError>): Promise<TaggedItem> {
     return this.#item({ method: 'GET', path }, time).catch((error: unknown) => {
-      throw error instanceof ApiError ? Object.assign(error, known) : error
+      throw error instanceof ApiError ? Object.assign(error, details) : error
     })
   }
 
@@ -206,13 +206,15 @@ export class ItemCalls {
 }
 
 /** Whether an item has the values that were written. Numbers and times may be written in another form. */
-function includes(found: unknown, written: unknown): boolean {
-  if (written === null || typeof written !== 'object') return canonical(found) === canonical(written)
+function includes(actual: unknown, written: unknown): boolean {
+  if (written === null || typeof written !== 'object') return canonical(actual) === canonical(written)
   if (Array.isArray(written))
-    return Array.isArray(found) && found.length === written.length && written.every((one, i) => includes(found[i], one))
-  if (typeof found !== 'object' || found === null) return false
+    return (
+      Array.isArray(actual) && actual.length === written.length && written.every((one, i) => includes(actual[i], one))
+    )
+  if (typeof actual !== 'object' || actual === null) return false
   return Object.entries(written).every(
-    ([name, value]) => value === undefined || includes((found as Fields)[name] ?? null, value),
+    ([name, value]) => value === undefined || includes((actual as Fields)[name] ?? null, value),
   )
 }
 

@@ -28,16 +28,16 @@ export function bucketPlace(text: string, { environment }: Pick<World, 'environm
     throw new Error(
       'the URL names no bucket. Write s3://shop-files or s3://shop-files/folder; a name has 3 to 63 small letters, digits, dots and hyphens.',
     )
-  const given = parametersOf(url)
+  const query = parametersOf(url)
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_DEFAULT_REGION } = environment
-  const named = given.get('endpoint') || AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL
-  const region = given.get('region') || AWS_REGION || AWS_DEFAULT_REGION || (named ? 'us-east-1' : undefined)
+  const named = query.get('endpoint') || AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL
+  const region = query.get('region') || AWS_REGION || AWS_DEFAULT_REGION || (named ? 'us-east-1' : undefined)
   if (region === undefined || !/^[a-z0-9-]{1,40}$/.test(region))
     throw new Error(
       'the region of the bucket is not known. Write it as region=eu-central-1 behind a question mark, or set AWS_REGION.',
     )
   const endpoint = endpointOf(named ?? `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`)
-  const style = given.get('pathStyle') ?? ''
+  const style = query.get('pathStyle') ?? ''
   if (!['', 'true', 'false'].includes(style)) throw new Error('pathStyle is neither true nor false.')
   // Certificates of servers do not cover names of buckets with dots.
   const isInPath = style === '' ? named !== undefined || bucket.includes('.') : style === 'true'

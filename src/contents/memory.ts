@@ -13,9 +13,9 @@ export function memoryContents(): ContentStore {
     },
     length: async (name) => kept.get(name)?.length ?? null,
     read: async function* (name, from, end) {
-      const whole = kept.get(name)
-      if (!whole) throw new Error(`There is no content ${name}.`)
-      for (let at = from; at < end; at += pieceSize) yield whole.subarray(at, Math.min(end, at + pieceSize))
+      const content = kept.get(name)
+      if (!content) throw new Error(`There is no content ${name}.`)
+      for (let at = from; at < end; at += pieceSize) yield content.subarray(at, Math.min(end, at + pieceSize))
     },
     remove: async (name) => void kept.delete(name),
   }

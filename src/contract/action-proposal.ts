@@ -55,8 +55,8 @@ export function proposeStates(pair: ContractPair, values: MappedStates, proposeF
 
 /** An object without the members that are left out; undefined if none is left. */
 function objectCode(members: Code): string | undefined {
-  const given = Object.entries(members).filter(([, text]) => text !== undefined)
-  const named = given.map(([name, text]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : valueCode(name)}: ${text}`)
+  const entries = Object.entries(members).filter(([, text]) => text !== undefined)
+  const named = entries.map(([name, text]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : valueCode(name)}: ${text}`)
   return named.length === 0 ? undefined : `{ ${named.join(', ')} }`
 }
 
@@ -73,13 +73,13 @@ function transitionsCode(pair: ContractPair, values: MappedStates, proposeFields
       says: ['the states ended'],
       lacking: [],
     }
-  const shown = inFormerWords(is, pair.after, values)
-  const renamed = renamedTransition(was, shown)
+  const former = inFormerWords(is, pair.after, values)
+  const renamed = renamedTransition(was, former)
   const [formerName] = Object.keys(renamed)
-  const withdrawn = goneCode(pair.before, shown, formerName)
+  const withdrawn = goneCode(pair.before, former, formerName)
   const started = Object.keys(is.timed).filter((name) => !was.timed[name])
   const again = Object.keys(withdrawn).filter((name) => is.transitions[name] ?? is.timed[name])
-  const { changed, lacking } = changedCode(pair, shown, proposeFields)
+  const { changed, lacking } = changedCode(pair, former, proposeFields)
   const added = [...new Set([...started, ...again])]
   const code = objectCode({
     added: added.length > 0 ? valueCode(added) : undefined,
@@ -132,11 +132,11 @@ const nothing: Ways = { transitions: {}, timed: {} }
 
 /** For a field that clients wrote: the transitions without required input that lead to its values. */
 function writtenCode({ fields }: ResourceContract, { field, transitions }: StateContract): string | undefined {
-  const found = (fields[field]?.values ?? []).flatMap((value) => {
+  const pairs = (fields[field]?.values ?? []).flatMap((value) => {
     const [name] = Object.entries(transitions).find(([, one]) => one.to === value && !needsInput(one)) ?? []
     return name === undefined ? [] : [[value, valueCode(name)]]
   })
-  return objectCode(Object.fromEntries(found))
+  return objectCode(Object.fromEntries(pairs))
 }
 
 const needsInput = ({ input }: TransitionContract): boolean => Object.values(input).some(({ required }) => required)
@@ -152,8 +152,8 @@ export function formerEnds(
     ...Object.entries({ ...transitions, ...timed }).map(([name, { to }]) => [name, to] as const),
   ]
   const ends = new Map(was && all(was))
-  const found = (is ? all(is) : []).filter(([name, to]) => Object.hasOwn(values, to) && ends.has(name))
-  return Object.fromEntries(found.toReversed().map(([name, to]) => [to, ends.get(name) as string]))
+  const pairs = (is ? all(is) : []).filter(([name, to]) => Object.hasOwn(values, to) && ends.has(name))
+  return Object.fromEntries(pairs.toReversed().map(([name, to]) => [to, ends.get(name) as string]))
 }
 
 /** The states of the newest version, each with the name that it had before. */
@@ -232,14 +232,14 @@ function formCode(
 /** What was different about transitions that both versions have. */
 function changedCode(
   pair: ContractPair,
-  shown: StateContract,
+  former: StateContract,
   proposeFields: ProposeFields,
 ): { readonly changed: Code; readonly lacking: readonly string[] } {
   const { before, found } = pair
   const was = before.states as StateContract
   const lacking: string[] = []
   const called = Object.entries(was.transitions).map(([name, had]) => {
-    const has = shown.transitions[name]
+    const has = former.transitions[name]
     if (!isKept(had, has)) return [name, undefined]
     const place = `.states.transitions.${name}`
     const isNarrower = !had.from.every((state) => has.from.includes(state))
@@ -248,7 +248,7 @@ function changedCode(
     return [name, objectCode({ from: isNarrower ? valueCode(had.from) : undefined, input: input?.code })]
   })
   const timed = Object.entries(was.timed).map(([name, had]) => {
-    const has = shown.timed[name]
+    const has = former.timed[name]
     const { from, to: _, ...when } = had
     const isFound = found.some(({ place }) => place.endsWith(`.states.transitions.${name}`))
     if (!isKept(had, has) || !isFound || isSameValue(had, has)) return [name, undefined]

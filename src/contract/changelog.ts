@@ -12,13 +12,13 @@ const titles: Readonly<Record<Weight, string>> = {
 const digits: Readonly<Record<Weight, string>> = { breaking: 'major', additive: 'minor', none: 'patch' }
 
 /** Markdown, with breaking differences first. */
-export function changelog(from: string, to: string, found: readonly Difference[]): string {
-  if (found.length === 0) return `# ${from} to ${to}\n\nNo difference.\n`
+export function changelog(from: string, to: string, differences: readonly Difference[]): string {
+  if (differences.length === 0) return `# ${from} to ${to}\n\nNo difference.\n`
   const parts = (['breaking', 'additive', 'none'] as const).flatMap((weight) => {
-    const lines = found.filter((one) => one.weight === weight).map(({ place, says }) => `- \`${place}\`: ${says}`)
+    const lines = differences.filter((one) => one.weight === weight).map(({ place, says }) => `- \`${place}\`: ${says}`)
     return lines.length === 0 ? [] : [`## ${titles[weight]}\n\n${lines.join('\n')}`]
   })
-  return `# ${from} to ${to}\n\nThis asks for a new ${digits[heaviestWeight(found)]} number.\n\n${parts.join('\n\n')}\n`
+  return `# ${from} to ${to}\n\nThis asks for a new ${digits[heaviestWeight(differences)]} number.\n\n${parts.join('\n\n')}\n`
 }
 
 /** What differs, on one line by resource: `orders: + coupon, filter on status; + resource carts`. */
@@ -28,8 +28,8 @@ export function changeLine(before: Contract, after: Contract): string {
   )
   const resources = compareMembers(before.resources, after.resources, (name, had, has) => {
     if (!had || !has) return [`${has ? '+' : '-'} resource ${name}`]
-    const found = resourceChanges(had, has)
-    return found.length === 0 ? [] : [`${name}: ${found.join(', ')}`]
+    const changes = resourceChanges(had, has)
+    return changes.length === 0 ? [] : [`${name}: ${changes.join(', ')}`]
   })
   return [...resources, ...own].join('; ')
 }

@@ -117,10 +117,10 @@ const knownResourceParts = [
 ]
 
 export function contractOf(declaration: Declaration): Contract {
-  const made = service(declaration) as Service
-  const { settings, resources, errors, places, quotas } = made
+  const compiled = service(declaration) as Service
+  const { settings, resources, errors, places, quotas } = compiled
   const all = [...resources].map(
-    ([name, one]) => [name, resourceContract(one, made.resources, places, settings)] as const,
+    ([name, one]) => [name, resourceContract(one, compiled.resources, places, settings)] as const,
   )
   return {
     service: declaration.name,

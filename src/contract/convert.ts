@@ -243,7 +243,7 @@ function convertObject(
     return value === undefined ? undefined : `${name}: ${value}`
   })
   if (members.includes(undefined)) return undefined
-  const whole = `{ ${members.join(', ')} }`
+  const code = `{ ${members.join(', ')} }`
   const widens = source.startsWith('one') && Object.values(fields).some(({ kind }) => kind === 'enum')
-  return widens ? `Object.freeze(${whole})` : whole
+  return widens ? `Object.freeze(${code})` : code
 }

@@ -73,11 +73,11 @@ export function breakReason({ input, output, filters }: ValueShift, way: FieldEx
 const weightRanks: readonly Weight[] = ['none', 'additive', 'breaking']
 
 /** The weight of several differences together. */
-export const heaviestWeight = (found: readonly Pick<Difference, 'weight'>[]): Weight =>
-  weightRanks[Math.max(0, ...found.map(({ weight }) => weightRanks.indexOf(weight)))] as Weight
+export const heaviestWeight = (differences: readonly Pick<Difference, 'weight'>[]): Weight =>
+  weightRanks[Math.max(0, ...differences.map(({ weight }) => weightRanks.indexOf(weight)))] as Weight
 
-export const onlyBreaking = <D extends Pick<Difference, 'weight'>>(found: readonly D[]): D[] =>
-  found.filter(({ weight }) => weight === 'breaking')
+export const onlyBreaking = <D extends Pick<Difference, 'weight'>>(differences: readonly D[]): D[] =>
+  differences.filter(({ weight }) => weight === 'breaking')
 
 /** Calls `see` for each name that either side has, with its value on both sides. */
 export function compareMembers<T, R>(

@@ -112,11 +112,11 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
             ),
           ]
     const lost = had.types.filter((one) => !has.types.includes(one))
-    const found = has.types.filter((one) => !had.types.includes(one))
+    const added = has.types.filter((one) => !had.types.includes(one))
     if (lost.length > 0)
       return [...status, broken(`The error ${type} is no ${lost.join(', ')} any more.`, `Leave it below ${lost[0]}.`)]
-    return found.length > 0
-      ? [...status, makeDifference(place, 'additive', `The error ${type} is also one of ${found.join(', ')}.`)]
+    return added.length > 0
+      ? [...status, makeDifference(place, 'additive', `The error ${type} is also one of ${added.join(', ')}.`)]
       : status
   })
 }
@@ -274,12 +274,12 @@ const operationDifferences = (
   compareMembers(before, after, (name, had, has) => {
     if (!had || !has) return []
     const at = `${place}.operations.${name}`
-    const found = [
+    const ofFields = [
       ...fieldDifferences(`${at}.input`, had.input, has.input, sentInput),
       ...fieldDifferences(`${at}.output`, had.output, has.output, answeredOutput),
     ]
     const way = had.asynchronous === has.asynchronous ? [] : [asynchronousDifference(at, has.asynchronous === true)]
-    return [...found, ...way]
+    return [...ofFields, ...way]
   })
 
 const asynchronousDifference = (place: string, now: boolean): Difference =>

@@ -101,10 +101,10 @@ function differencesOfField(
     output: traffic.answers && isAnswered(before) && isAnswered(after),
     filter: traffic.lists && before.filter !== undefined && after.filter !== undefined,
   }
-  const found = valueShifts(before, after)
+  const shifts = valueShifts(before, after)
   return [
     // What is allowed for contents concerns those who upload them: readers are told the type and the length of each.
-    ...found.map((shift) => shiftDifference(place, shift, isFile ? { ...way, output: false } : way)),
+    ...shifts.map((shift) => shiftDifference(place, shift, isFile ? { ...way, output: false } : way)),
     ...sendingDifferences(place, before, after, traffic, way),
     ...promiseDifferences(place, before, after, traffic, way),
     ...queryDifferences(place, before, after, traffic),
@@ -174,8 +174,8 @@ function promiseDifferences(
   way: FieldExposure,
 ): Difference[] {
   const turned = (name: 'writeOnly' | 'immutable' | 'unique' | 'fold') => before[name] !== after[name]
-  const found: Difference[] = []
-  const say = (weight: Weight, says: string, mend = '') => found.push(fieldDifference(place, weight, says, mend))
+  const differences: Difference[] = []
+  const say = (weight: Weight, says: string, mend = '') => differences.push(fieldDifference(place, weight, says, mend))
   const met = (weight: Weight, where: boolean): Weight => (where ? weight : 'none')
   if (turned('writeOnly')) {
     if (after.writeOnly)
@@ -190,7 +190,7 @@ function promiseDifferences(
   if (turned('unique')) {
     const weight = met('breaking', way.input)
     if (after.unique) say(weight, 'is unique now. A value that another item has is refused.', 'Leave out `unique`.')
-    else found.push({ ...fieldDifference(place, weight, notUnique, 'Keep `unique`.', 'fixed'), part: 'unique' })
+    else differences.push({ ...fieldDifference(place, weight, notUnique, 'Keep `unique`.', 'fixed'), part: 'unique' })
   }
   for (const name of ['read', 'write'] as const) {
     if (before[name] === after[name]) continue
@@ -212,9 +212,9 @@ function promiseDifferences(
   if (before.onDelete !== after.onDelete && before.to === after.to) {
     const says = `has \`onDelete: '${after.onDelete}'\` instead of '${before.onDelete}'.`
     const kept = fieldDifference(place, 'breaking', says, `Write onDelete: '${before.onDelete}'.`, 'fixed')
-    found.push({ ...kept, part: 'onDelete' })
+    differences.push({ ...kept, part: 'onDelete' })
   }
-  return found
+  return differences
 }
 
 /** Compares the filters and sorts of lists. */
@@ -224,12 +224,12 @@ function queryDifferences(
   after: FieldTerms,
   { lists }: SharedTraffic,
 ): Difference[] {
-  const found: Difference[] = []
+  const differences: Difference[] = []
   const [had, has] = [before.filter ?? [], after.filter ?? []]
   const [gone, come] = [had.filter((one) => !has.includes(one)), has.filter((one) => !had.includes(one))]
   const forms = (names: readonly string[]) => names.map((name) => `[${name}]`).join(', ')
   const say = (weight: Weight, says: string, mend = '') =>
-    found.push(fieldDifference(place, lists ? weight : 'none', says, mend))
+    differences.push(fieldDifference(place, lists ? weight : 'none', says, mend))
   if (gone.length > 0 && has.length === 0) say('breaking', 'cannot be used as a filter any more.', 'Keep its `filter`.')
   else if (gone.length > 0) say('breaking', `has no filter ${forms(gone)} any more.`, 'Keep the forms of its `filter`.')
   if (come.length > 0) say('additive', had.length === 0 ? 'can be used as a filter.' : `has the filter ${forms(come)}.`)
@@ -237,7 +237,7 @@ function queryDifferences(
   if (!before.sort && after.sort) say('additive', 'can be used as a sort.')
   if (before.search && !after.search) say('breaking', 'is not found by `search` any more.', 'Keep its `search`.')
   if (!before.search && after.search) say('additive', 'is found by `search`.')
-  return found
+  return differences
 }
 
 /** Compares items of lists and fields of objects, which are in the same requests and answers as their field. */

@@ -53,9 +53,9 @@ export function gateMistakes(service: Service, locks: LocksByLabel): Mistake[] {
   const reported = new Set<string>()
   const broken = judged.flatMap((label) => {
     const [lock, now] = [locks.get(label) as Lock, contractAt(service, label)]
-    const found = onlyBreaking(differences(lock, now)).filter(({ says }) => !reported.has(says))
-    for (const { says } of found) reported.add(says)
-    return groupByResource(found).map(([resource, some]) =>
+    const breaking = onlyBreaking(differences(lock, now)).filter(({ says }) => !reported.has(says))
+    for (const { says } of breaking) reported.add(says)
+    return groupByResource(breaking).map(([resource, some]) =>
       differenceMistake(service, label, locks, lock, now, resource, some),
     )
   })
@@ -75,9 +75,9 @@ const undeclaredMistake = (label: string): Mistake => ({
 })
 
 /** Groups the differences of each resource; every other difference is a group of its own. */
-function groupByResource(found: readonly Difference[]): (readonly [string | null, readonly Difference[]])[] {
+function groupByResource(breaking: readonly Difference[]): (readonly [string | null, readonly Difference[]])[] {
   const all = new Map<string, Difference[]>()
-  for (const one of found) {
+  for (const one of breaking) {
     const resource = /^resources\.([^.]+)\./.exec(one.place)?.[1]
     const name = resource ?? `= ${one.place}`
     all.set(name, [...(all.get(name) ?? []), one])
@@ -92,19 +92,19 @@ function differenceMistake(
   lock: Lock,
   now: Contract,
   resource: string | null,
-  found: readonly Difference[],
+  breaking: readonly Difference[],
 ): Mistake {
-  const where = `${label} is locked (contract/${label}.json), and ${found.length === 1 ? 'this difference' : 'these differences'} would break its consumers:`
-  const reason = [where, ...found.map(({ place, says }) => `- ${place}: ${says}`)].join('\n   ')
-  const [first] = found as [Difference, ...Difference[]]
+  const where = `${label} is locked (contract/${label}.json), and ${breaking.length === 1 ? 'this difference' : 'these differences'} would break its consumers:`
+  const reason = [where, ...breaking.map(({ place, says }) => `- ${place}: ${says}`)].join('\n   ')
+  const [first] = breaking as [Difference, ...Difference[]]
   const own = first.place === 'sunset' ? `versions.${label}.sunset` : first.place
-  const plain = { place: resource ? `resources.${resource}` : own, reason, mend: mendFor(found) }
+  const plain = { place: resource ? `resources.${resource}` : own, reason, mend: mendFor(breaking) }
   const [before, after] = [lock, now].map(({ resources }) => (resource ? resources[resource] : undefined))
   const version = nextLabel(service, locks)
   const elsewhere = otherClaimText(first, version)
   if (elsewhere) return { ...plain, mend: `${plain.mend} ${elsewhere}` }
   if (!resource || !before || !after) return plain
-  const claimed = found.filter(({ what }) => what !== 'fixed')
+  const claimed = breaking.filter(({ what }) => what !== 'fixed')
   const { change, lacking } = proposeChange({
     resource,
     version,
@@ -142,10 +142,10 @@ function otherClaimText({ what, place }: Difference, version: string): string | 
   return `Or keep it declared, and end it in ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
 }
 
-function mendFor(found: readonly Difference[]): string {
-  const mends = [...new Set(found.map(({ mend }) => mend))]
+function mendFor(breaking: readonly Difference[]): string {
+  const mends = [...new Set(breaking.map(({ mend }) => mend))]
   const mend = mends.length === 1 ? (mends[0] as string) : 'Undo them.'
-  const parts = [...new Set(found.filter(({ what }) => what === 'fixed').map(partOf))]
+  const parts = [...new Set(breaking.filter(({ what }) => what === 'fixed').map(partOf))]
   if (parts.length === 0) return mend
   return `${mend} Versions cannot differ in ${listInWords(parts, 'and')}: no change can declare that.`
 }
@@ -204,11 +204,11 @@ function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
     const after = contractAt(service, version).resources[resource]?.fields ?? {}
     return Object.keys(retyped).flatMap((name) => {
       const [old, now] = [before[name], after[name]]
-      const found = old && now ? valueShifts(old, now) : []
+      const shifts = old && now ? valueShifts(old, now) : []
       // A state that older versions are shown as another value needs no function.
       const isShown = now?.values?.every((one) => old?.values?.includes(shown[name]?.[one] ?? one)) === true
-      const down = response || isShown ? undefined : found.find((one) => weighShift(one, answersOnly) === 'breaking')
-      const up = request ? undefined : found.find((one) => weighShift(one, requestsOnly) === 'breaking')
+      const down = response || isShown ? undefined : shifts.find((one) => weighShift(one, answersOnly) === 'breaking')
+      const up = request ? undefined : shifts.find((one) => weighShift(one, requestsOnly) === 'breaking')
       const place = `versions.${version}.${resource}.retyped.${name}`
       const mistakeFor = (says: string, to: string, how: string): Mistake => ({
         place,

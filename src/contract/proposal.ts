@@ -95,7 +95,7 @@ export const unclaimableText = (names: readonly string[]): string =>
 
 /** The new fields that the `request` function computes from an old body. */
 function requestSources({ added, removed, retyped, renamed }: ChangeParts, after: ResourceContract): FieldSource[] {
-  const given = Object.entries(added).flatMap(([name, terms]): FieldSource[] => {
+  const ofAdded = Object.entries(added).flatMap(([name, terms]): FieldSource[] => {
     const source = sourceField(terms, removed)
     if (terms.readOnly || (!terms.required && source === undefined)) return []
     return [[name, valueSource(terms, 'old', removed, source)]]
@@ -105,12 +105,12 @@ function requestSources({ added, removed, retyped, renamed }: ChangeParts, after
     if (!isOtherKind(old, terms) && (terms.readOnly || !mayNotFit(old, terms, requestsOnly))) return []
     return [[name, convertExpression(`old.${formerName(name, renamed)}`, old, terms)]]
   })
-  return [...given, ...changed]
+  return [...ofAdded, ...changed]
 }
 
 /** The old fields that the `response` function computes from a new item. */
 function responseSources({ added, removed, retyped }: ChangeParts, after: ResourceContract): FieldSource[] {
-  const given = Object.entries(removed).flatMap(([name, terms]): FieldSource[] =>
+  const ofRemoved = Object.entries(removed).flatMap(([name, terms]): FieldSource[] =>
     terms.writeOnly && !terms.required ? [] : [[name, valueSource(terms, 'now', added, sourceField(terms, added))]],
   )
   const changed = Object.entries(retyped).flatMap(([name, old]): FieldSource[] => {
@@ -118,7 +118,7 @@ function responseSources({ added, removed, retyped }: ChangeParts, after: Resour
     if (!isOtherKind(old, terms) && (old.writeOnly || !mayNotFit(old, terms, answersOnly))) return []
     return [[name, convertExpression(`now.${name}`, terms, old)]]
   })
-  return [...given, ...changed]
+  return [...ofRemoved, ...changed]
 }
 
 /** Whether values of one field may not fit the other. */
@@ -134,9 +134,9 @@ const formerName = (name: string, renamed: Readonly<Record<string, string>>): st
   Object.keys(renamed).find((old) => renamed[old] === name) ?? name
 
 /** The field to compute a value from: of the same kind, and unique if the value must be. */
-function sourceField(terms: FieldTerms, given: Readonly<Record<string, FieldTerms>>): string | undefined {
-  return Object.keys(given).find((name) => {
-    const { kind, to, unique } = given[name] as FieldTerms
+function sourceField(terms: FieldTerms, candidates: Readonly<Record<string, FieldTerms>>): string | undefined {
+  return Object.keys(candidates).find((name) => {
+    const { kind, to, unique } = candidates[name] as FieldTerms
     return kind === terms.kind && to === terms.to && (unique === true || !terms.unique)
   })
 }
@@ -145,10 +145,10 @@ function sourceField(terms: FieldTerms, given: Readonly<Record<string, FieldTerm
 function valueSource(
   terms: FieldTerms,
   from: 'old' | 'now',
-  given: Readonly<Record<string, FieldTerms>>,
+  candidates: Readonly<Record<string, FieldTerms>>,
   source: string | undefined,
 ): string | undefined {
-  if (source !== undefined) return convertExpression(`${from}.${source}`, given[source] as FieldTerms, terms)
+  if (source !== undefined) return convertExpression(`${from}.${source}`, candidates[source] as FieldTerms, terms)
   return terms.unique && !terms.nullable ? undefined : placeholderCode(terms)
 }
 

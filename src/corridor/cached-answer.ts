@@ -112,21 +112,21 @@ export const conditionsPhase = check({
 export function applyPreconditions(call: Call, reply: Reply, coding: string | null, world: ConditionsWorld): Reply {
   const isEndless = reply.stream !== undefined && reply.part === undefined
   if (reply.status !== 200 || isEndless || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
-  const given = preconditionsOf(call, world)
-  if (given === null) return reply
+  const preconditions = preconditionsOf(call, world)
+  if (preconditions === null) return reply
   const current = reply.headers.ETag
-  const { match } = given
+  const { match } = preconditions
   const insists = match !== null && match !== 'malformed'
   const holds = insists
     ? isTagListed(match, current)
-    : reply.changed === undefined || !isChangedSince(given.unmodifiedSince, reply.changed, given)
+    : reply.changed === undefined || !isChangedSince(preconditions.unmodifiedSince, reply.changed, preconditions)
   if (!holds)
     throw new Problem(
       'precondition-failed',
       'The resource has changed.',
       current === undefined ? {} : { headers: { ETag: current } },
     )
-  const tag = matchedTag(call, given, reply, coding)
+  const tag = matchedTag(call, preconditions, reply, coding)
   return tag === null ? reply : notModified(reply, tag)
 }
 
@@ -139,15 +139,15 @@ function isTagListed(tags: Exclude<EntityTags, 'malformed'>, current: string | u
 /** The tag of the answer that the client may keep using, '' if it has none; null if the answer must be sent. R141, R142. */
 function matchedTag(
   call: Call,
-  given: Preconditions,
+  preconditions: Preconditions,
   { headers: { ETag: current }, changed }: Reply,
   coding: string | null,
 ): string | null {
-  const { noneMatch, modifiedSince } = given
+  const { noneMatch, modifiedSince } = preconditions
   const own = current === undefined || coding === null ? (current ?? '') : tagOfCoding(current, coding)
   if (noneMatch === '*') return own
   if (noneMatch === null)
-    return modifiedSince !== null && changed !== undefined && !isChangedSince(modifiedSince, changed, given)
+    return modifiedSince !== null && changed !== undefined && !isChangedSince(modifiedSince, changed, preconditions)
       ? own
       : null
   if (noneMatch === 'malformed' || current === undefined) return null

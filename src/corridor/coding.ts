@@ -59,33 +59,34 @@ const longestKept = 200
 function qualitiesOf(text: string): CodingQualities {
   const before = qualitiesByHeader.get(text)
   if (before) return before
-  const found = parseQualities(text)
-  return text.length > longestKept ? found : qualitiesByHeader.set(text, found)
+  const qualities = parseQualities(text)
+  return text.length > longestKept ? qualities : qualitiesByHeader.set(text, qualities)
 }
 
 function parseQualities(text: string): CodingQualities {
-  const found = new Map<string, number>()
+  const qualities = new Map<string, number>()
   for (const part of text.split(',')) {
     if (part.trim() === '') continue
     const [, coding, quality = '1'] =
       /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i.exec(part) ?? []
     if (coding === undefined) return noQualities
-    found.set(coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase(), Number(quality))
+    qualities.set(coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase(), Number(quality))
   }
-  return found
+  return qualities
 }
 
-const codingQuality = (coding: string, given: CodingQualities): number => given.get(coding) ?? given.get('*') ?? 0
+const codingQuality = (coding: string, qualities: CodingQualities): number =>
+  qualities.get(coding) ?? qualities.get('*') ?? 0
 
 /** The best coding that the client accepts; null if the answer is sent uncompressed. R146. */
 export function acceptedCoding({ headers }: Call): string | null {
   const text = headers['accept-encoding']
   if (text === undefined || text === '' || headers['cache-control']?.toLowerCase().includes('no-transform')) return null
-  const given = qualitiesOf(text)
+  const qualities = qualitiesOf(text)
   let best: string | null = null
-  let most = given.get('identity') ?? 0
+  let most = qualities.get('identity') ?? 0
   for (const coding of offeredCodings) {
-    const quality = codingQuality(coding, given)
+    const quality = codingQuality(coding, qualities)
     if (quality > 0 && (best === null ? quality >= most : quality > most)) [best, most] = [coding, quality]
   }
   return best
@@ -93,9 +94,9 @@ export function acceptedCoding({ headers }: Call): string | null {
 
 /** Whether the client still accepts this coding ('' for uncompressed), so that its tag may be answered with 304. R142. */
 export function isCodingAcceptable({ headers }: Call, coding: string): boolean {
-  const given = qualitiesOf(headers['accept-encoding'] ?? '')
-  if (coding === '') return given.get('identity') !== 0 && !(given.get('*') === 0 && !given.has('identity'))
-  return offeredCodings.includes(coding) && codingQuality(coding, given) > 0
+  const qualities = qualitiesOf(headers['accept-encoding'] ?? '')
+  if (coding === '') return qualities.get('identity') !== 0 && !(qualities.get('*') === 0 && !qualities.has('identity'))
+  return offeredCodings.includes(coding) && codingQuality(coding, qualities) > 0
 }
 
 /** The coding that an answer will be sent in; null if it is too short, coding is off, or the client accepts no coding. */

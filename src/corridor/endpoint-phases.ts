@@ -65,12 +65,12 @@ export function findEndpoint(
   const match = locate(tree, path)
   if (match) return match
   if (path.length > 1 && path.endsWith('/') && settings.path.trailingSlash !== 'reject') {
-    const found = locate(tree, path.slice(0, -1)) // R7
-    if (found && settings.path.trailingSlash === 'ignore') return found
+    const withoutSlash = locate(tree, path.slice(0, -1)) // R7
+    if (withoutSlash && settings.path.trailingSlash === 'ignore') return withoutSlash
     const end = target.indexOf('?')
     const short = end < 0 ? target.slice(0, -1) : target.slice(0, end - 1) + target.slice(end)
     const Location = settings.server.basePath + short
-    if (found) return { status: 308, headers: { Location, 'Cache-Control': 'no-store' }, body: '' }
+    if (withoutSlash) return { status: 308, headers: { Location, 'Cache-Control': 'no-store' }, body: '' }
   }
   throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')
 }

@@ -171,8 +171,8 @@ class Batch {
 
   #render(at: number, outcome: Outcome): Reply {
     const { route, intent } = this.#read[at] as ReadMember
-    const { secret: _, ...shown } = intent // the answer is kept with the key of the batch
-    return route.render(shown, outcome)
+    const { secret: _, ...publicIntent } = intent // the answer is kept with the key of the batch
+    return route.render(publicIntent, outcome)
   }
 
   /** The plan of a member. Its intent is made once for the same references, so that new ids and times stay the same. */

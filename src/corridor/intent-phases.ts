@@ -118,14 +118,14 @@ async function parseWithContent(
   const { upload } = route
   if (upload || request.call.headers.expect !== undefined) await admitTargetFirst(request, route, context, version)
   if (upload) return route.parse({ ...request, body: {}, uploaded: await upload.receive(request, context.store) })
-  let given = request
+  let withBody = request
   try {
     const payload = await readPayload(request.call, route) //                    400, 413
-    if (payload !== null) given = { ...request, ...payload }
-    refuseCredentialsInBody(given, route) //                                             400
-    return route.parse(given) //                                           400, every mistake at once
+    if (payload !== null) withBody = { ...request, ...payload }
+    refuseCredentialsInBody(withBody, route) //                                             400
+    return route.parse(withBody) //                                           400, every mistake at once
   } catch (problem) {
-    await admitTargetFirst(given, route, context, version)
+    await admitTargetFirst(withBody, route, context, version)
     throw problem
   }
 }

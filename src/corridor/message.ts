@@ -87,8 +87,8 @@ function admitExpectation({ http, headers: { expect } }: Call): void {
 const authorityPattern = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
 
 function isAuthority(text: string): boolean {
-  const [whole, address, port = ''] = authorityPattern.exec(text) ?? []
-  return whole !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
+  const [match, address, port = ''] = authorityPattern.exec(text) ?? []
+  return match !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
 }
 
 /** Pure: hosts that are well-formed; nearly all requests name the same one. */
@@ -97,10 +97,10 @@ const longestKept = 300
 
 /** R17: exactly one Host line; HTTP/1.0 may leave it out. */
 function admitHostLine(call: Call): void {
-  const given = headerLines(call, 'host')
-  if (given.length > 1) throw invalidHost('The request has more than one Host line.')
-  if (given.length === 0 && call.http === '1.1') throw invalidHost('The request has no Host line.')
-  const named = call.authority === null ? given : [...given, call.authority]
+  const lines = headerLines(call, 'host')
+  if (lines.length > 1) throw invalidHost('The request has more than one Host line.')
+  if (lines.length === 0 && call.http === '1.1') throw invalidHost('The request has no Host line.')
+  const named = call.authority === null ? lines : [...lines, call.authority]
   for (const name of named) {
     if (authorities.get(name)) continue
     if (!isAuthority(name)) throw invalidHost('The host of the request is malformed.')
@@ -116,10 +116,10 @@ const invalidHost = (fault: string): Problem =>
 /** Refuses a host that is not one of the service's; the host of an absolute target overrides the header. R17. */
 function admitHost({ authority, headers }: Call, hosts: readonly string[] | undefined): void {
   if (!hosts) return
-  const given = (authority ?? headers.host ?? '').toLowerCase()
-  const name = given.replace(/:\d*$/, '')
-  if (hosts.some((one) => [given, name].includes(one.toLowerCase()))) return
-  throw new Problem('misdirected-request', `This service does not answer for the host ${given}.`)
+  const host = (authority ?? headers.host ?? '').toLowerCase()
+  const name = host.replace(/:\d*$/, '')
+  if (hosts.some((one) => [host, name].includes(one.toLowerCase()))) return
+  throw new Problem('misdirected-request', `This service does not answer for the host ${host}.`)
 }
 
 const originPattern = /^https?:\/\/([^/?#]*)/i
@@ -127,17 +127,17 @@ const originPattern = /^https?:\/\/([^/?#]*)/i
 /** Splits a request target into the path with its query, and the authority, null if it names none. R17. */
 export function parseTarget(sent: string): Pick<Call, 'target' | 'authority'> {
   if (sent.startsWith('/')) return { target: sent, authority: null }
-  const [whole, authority] = originPattern.exec(sent) ?? []
-  if (whole === undefined || authority === undefined) return { target: sent, authority: null }
-  const target = sent.slice(whole.length)
+  const [match, authority] = originPattern.exec(sent) ?? []
+  if (match === undefined || authority === undefined) return { target: sent, authority: null }
+  const target = sent.slice(match.length)
   return { target: target.startsWith('/') ? target : `/${target}`, authority }
 }
 
 const requestIdPattern = /^[\w.-]{1,128}$/
 
 /** The Request-Id of a call: the client's, unless it is malformed or looks like a credential. R27. */
-export const requestIdOf = (given: string | undefined, world: ServiceWorld): string =>
-  given !== undefined && requestIdPattern.test(given) && redact(given) === given ? given : world.newRequestId()
+export const requestIdOf = (id: string | undefined, world: ServiceWorld): string =>
+  id !== undefined && requestIdPattern.test(id) && redact(id) === id ? id : world.newRequestId()
 
 const traceparentPattern = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?$/
 

@@ -181,8 +181,8 @@ export async function runPhases(state: RequestState, steps: readonly PhaseStep[]
   for (let i = 0; state.reply === null && i < steps.length; i++) {
     const { name, add, answers, pass } = steps[i] as PhaseStep
     if (answers && state.answer !== null) continue
-    const given = pass(state as never)
-    const part = given instanceof Promise ? await given : given
+    const result = pass(state as never)
+    const part = result instanceof Promise ? await result : result
     if (add !== null) add(state as never, part as never)
     if (timing && started !== null) {
       timing.push(`${name};dur=${elapsedSince(context.world, started)}`)

@@ -37,12 +37,12 @@ function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, ver
   const problem = declaredProblem(thrown, service)
   const status = problemStatus(problem, service.errors)
   const cause = causeOf(problem, thrown)
-  const shown =
+  const clientProblem =
     status < 500
       ? problem
       : failureProblem(problem, status, { requestId: call.id, ...(exposed ? causeDetails(cause) : {}) })
   const { errors, settings } = service
-  const named = inNamesOfVersion(shown, version)
+  const named = inNamesOfVersion(clientProblem, version)
   const reply = errorReply(call, { settings, errors: version?.errors ?? errors }, named, status)
   if (status >= 500) report(call, context, problem, { err: cause, ...failedRow(problem, version) })
   return reply
@@ -73,8 +73,8 @@ const mostOfLine = 10
 
 /** The original error; for a failed conversion, the error that the change threw. */
 function causeOf({ cause }: Problem, thrown: unknown): unknown {
-  const found = cause ?? thrown
-  return found instanceof ConversionError ? found.cause : found
+  const error = cause ?? thrown
+  return error instanceof ConversionError ? error.cause : error
 }
 
 /** The row that could not be converted. */
@@ -104,8 +104,8 @@ export function misfitInVersion<T>(error: T, { resources, namesOf }: ServedVersi
 }
 
 /** The Problem with the names that its type and those of its violations have in the version. */
-function inNamesOfVersion(given: Problem, version: ServedVersion | null): Problem {
-  const problem = version ? misfitInVersion(given, version) : given
+function inNamesOfVersion(original: Problem, version: ServedVersion | null): Problem {
+  const problem = version ? misfitInVersion(original, version) : original
   const nameOf = (type: string) => version?.errorNames.get(type) ?? type
   const type = nameOf(problem.type)
   const violations = problem.violations.map((one) => ({ ...one, type: nameOf(one.type) }))

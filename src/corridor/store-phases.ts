@@ -120,11 +120,11 @@ function planOf(
   intent: Intent,
 ): Plan {
   const own = withRights(route.plan(intent), rowRightsOf(service.ruled, version, route, intent.caller))
-  const made = service.keepsHistory ? withCaller(own, intent.caller) : own
-  if (!isDryRun(intent.call, route.resource.settings)) return made
-  if (made.do !== 'create' && made.do !== 'decide' && made.do !== 'sequence')
-    throw new Error(`There is no dry run of ${made.do}.`)
-  return { ...made, dry: true }
+  const plan = service.keepsHistory ? withCaller(own, intent.caller) : own
+  if (!isDryRun(intent.call, route.resource.settings)) return plan
+  if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'sequence')
+    throw new Error(`There is no dry run of ${plan.do}.`)
+  return { ...plan, dry: true }
 }
 
 /**
@@ -247,14 +247,14 @@ async function explainItem(explained: ExplanationInput, note: (says: string) => 
   const others = read && there?.is === 'missing' ? await otherAccounts(explained, read) : []
   if (read && there && there.is !== 'found') note(absenceText(read, there, others))
   const rights = rowRightsOf(explained.service.ruled, versionOf(explained), route, request.caller)
-  const found = read && there && rights ? ((await store.execute(withRights(read, rights))) as ReadResult) : there
-  if (there?.is === 'found' && found?.is !== 'found')
+  const visible = read && there && rights ? ((await store.execute(withRights(read, rights))) as ReadResult) : there
+  if (there?.is === 'found' && visible?.is !== 'found')
     note(`${read?.key.id} exists, but not for this caller: no rule of ${read?.collection} allows it to read it`)
-  if (found && read?.collection === route.resource.collection.name) rights?.admit(found)
-  admit(found)
+  if (visible && read?.collection === route.resource.collection.name) rights?.admit(visible)
+  admit(visible)
   if (!read) return explainUnkeyedRead(explained)
-  if (found?.is === 'found') {
-    const guard = route.judgeState?.(JSON.parse(found.doc), request)
+  if (visible?.is === 'found') {
+    const guard = route.judgeState?.(JSON.parse(visible.doc), request)
     if (guard) guard.admit(await Promise.all(guard.reads.map((one) => store.execute(one) as Promise<EffectReadResult>)))
     return `${read.key.id} exists`
   }
@@ -299,8 +299,8 @@ async function otherAccounts({ store }: ExplanationInput, { collection, key }: R
 }
 
 /** Why an item is missing, even if it belongs to another account, which is secret to clients. */
-function absenceText({ collection, key }: Read, found: ReadResult, accounts: readonly string[]): string {
-  if (found.is === 'gone') return `${key.id} was deleted`
+function absenceText({ collection, key }: Read, current: ReadResult, accounts: readonly string[]): string {
+  if (current.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
   return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so it does not exist for this caller`
 }

@@ -203,8 +203,8 @@ const unfilledFields = ({ service, world }: ServerContext): readonly (readonly [
 /** Made at the first request, which also loads the code for it. */
 async function descriptionText(context: ServerContext, label: string, corridor: Corridor): Promise<string> {
   const { service, numbers, store } = context
-  const [{ openapiText }, known] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
-  const version = known?.get(label)
+  const [{ openapiText }, versionNumbers] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
+  const version = versionNumbers?.get(label)
   const { misfits = {} } = store
   const stored = { misfits, unfilled: unfilledFields(context) }
   return openapiText(service, label, corridor, version === undefined ? stored : { version, ...stored })
@@ -229,8 +229,8 @@ function cachedDocument(
   const before = own.get(name, null)
   if (before) return before
   const pending = (async () => {
-    const whole = await text()
-    return { text: whole, tag: `"${hash('sha1', whole, 'base64url').slice(0, 22)}"`, encoded: new Map() }
+    const content = await text()
+    return { text: content, tag: `"${hash('sha1', content, 'base64url').slice(0, 22)}"`, encoded: new Map() }
   })()
   own.put(name, null, pending, 1)
   pending.then(
@@ -263,10 +263,10 @@ async function serveDocument(
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
   const coding = replyCoding(call, reply, settings)
-  const found = applyPreconditions(call, reply, coding, context.world)
-  return coding !== null && found === reply
+  const checked = applyPreconditions(call, reply, coding, context.world)
+  return coding !== null && checked === reply
     ? encodeReply(call, reply, coding, { kept: own.encoded, thoroughly: true })
-    : found
+    : checked
 }
 
 function optionsReplyFor(call: Call, { settings }: Service): Reply | null {

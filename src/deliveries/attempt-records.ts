@@ -59,9 +59,9 @@ export class AttemptRecords {
    */
   async #store(records: readonly WaitingRecord[]): Promise<void> {
     const { store } = this.#context
-    const shown = await Promise.allSettled(records.map(async (one) => store.execute(one.shown)))
+    const results = await Promise.allSettled(records.map(async (one) => store.execute(one.shown)))
     const stored = records.filter((one, i) => {
-      const { status, reason } = shown[i] as PromiseRejectedResult
+      const { status, reason } = results[i] as PromiseRejectedResult
       if (status === 'rejected') one.reject(reason)
       return status !== 'rejected'
     })

@@ -96,7 +96,7 @@ async function record(context: DeliveryContext, taken: TakenSend, terms: Attempt
   const pause = attempted.error === null || isGone ? null : deliveryPause(failed)
   const status = attempted.error === null ? 'succeeded' : pause === null ? 'failed' : 'pending'
   const attemptId = world.newId('att')
-  const shown = changePlan(context, deliveries, rowKey(id, account), (document, revision) => {
+  const change = changePlan(context, deliveries, rowKey(id, account), (document, revision) => {
     const { request, attempts: earlier, status: former } = document as unknown as Delivery
     // The receiver may have quoted values that were erased during the attempt.
     const isErased = request.body !== taken.delivery.request.body
@@ -114,7 +114,7 @@ async function record(context: DeliveryContext, taken: TakenSend, terms: Attempt
   const kept = retention === null ? forever : world.due() + retention
   const again = { id, held: terms.holder, state: 'pending', taken: 0, tries: tries + 1 }
   const follows = pause === null ? kept : tablePlan(keepSend, { ...again, due: world.due() + pause })
-  await despiteConflicts(world, () => terms.records.add({ id, shown, follows }))
+  await despiteConflicts(world, () => terms.records.add({ id, shown: change, follows }))
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 

@@ -40,8 +40,8 @@ export async function findStored(
   resource: Resource,
   key: RowKey,
 ): Promise<FoundRow | null> {
-  const found = (await context.store.execute(readOf(context, resource, key))) as ReadResult
-  return found.is === 'found' ? found : null
+  const row = (await context.store.execute(readOf(context, resource, key))) as ReadResult
+  return row.is === 'found' ? row : null
 }
 
 /** An endpoint that is enabled; null otherwise. One that cannot go on is disabled. */

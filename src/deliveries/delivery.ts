@@ -70,8 +70,8 @@ export const includesType = (wanted: readonly string[], type: string): boolean =
 
 /** The wanted types that match no event of a version. */
 export const unknownTypes = ({ sources }: EventScope, wanted: readonly string[]): readonly string[] => {
-  const known = sources.flatMap(eventTypesOf)
-  return wanted.filter((one) => !known.some((type) => includesType([one], type)))
+  const types = sources.flatMap(eventTypesOf)
+  return wanted.filter((one) => !types.some((type) => includesType([one], type)))
 }
 
 /** The actions of a resource whose events are wanted, as they are stored. */

@@ -89,11 +89,11 @@ class Dispatch {
         await this.#disableBehind()
         return false
       }
-      const found = read.events.filter((one) => isAsked(one, last, replay))
+      const events = read.events.filter((one) => isAsked(one, last, replay))
       position = read.position
       more = position < read.head && (last === 0 || position < last)
-      await this.#store(found, position, { own, scope, keeps: more && page < mostPages })
-      if (found.length > 0) this.#wake(this.#row.endpoint, this.#row.account)
+      await this.#store(events, position, { own, scope, keeps: more && page < mostPages })
+      if (events.length > 0) this.#wake(this.#row.endpoint, this.#row.account)
     }
     if (last > 0 && position >= last) await rowsOf(this.#context, tablePlan(removeCursor, { id: this.#row.id }))
     return more

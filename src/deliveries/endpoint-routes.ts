@@ -33,9 +33,9 @@ function creatingRoute(route: Route, context: EndpointContext): Route {
     parse: (request) => {
       const intent = route.parse(request)
       const document = intent.document as Document
-      const given = membersIn(document, 'camel') as unknown as WebhookEndpoint & { signature: string }
-      judgeEndpoint(context, { ...given, version: context.version }, null, request.world)
-      const { secret, publicKey } = newSecret(given.signature, request.world)
+      const endpoint = membersIn(document, 'camel') as unknown as WebhookEndpoint & { signature: string }
+      judgeEndpoint(context, { ...endpoint, version: context.version }, null, request.world)
+      const { secret, publicKey } = newSecret(endpoint.signature, request.world)
       const { caller, world } = request
       const madeBy = caller.key === undefined ? caller.id : `${keyMark}${caller.key}`
       const own = { version: context.version, scopes: [...caller.scopes], madeBy, publicKey }

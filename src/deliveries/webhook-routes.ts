@@ -55,11 +55,11 @@ interface WebhookAction {
 }
 
 /** A POST below an item, with the conditions and keys of other writes. */
-function actionRoute(context: EndpointContext, { name, summary, input: given = {}, ...own }: WebhookAction): Route {
+function actionRoute(context: EndpointContext, { name, summary, input: fields = {}, ...own }: WebhookAction): Route {
   const { resource } = context
   const rule = writeEndpoints
   const naming = resource.settings.naming
-  const named = Object.fromEntries(Object.entries(given).map(([member, field]) => [toCase(member, naming), field]))
+  const named = Object.fromEntries(Object.entries(fields).map(([member, field]) => [toCase(member, naming), field]))
   const input = inputFields(named, {}, resource.rules)
   const route = writeItemRoute(context, {
     ...{ operation: name, method: 'POST', at: `item/${name}`, rule, content: ['application/json'] },
@@ -130,11 +130,11 @@ function rotationRoute(context: EndpointContext): Route {
 }
 
 function durationFrom(text: unknown): number {
-  const found = durationMilliseconds(String(text))
+  const duration = durationMilliseconds(String(text))
   const [message, pointer] = ['overlap must be a duration of days or less, as P1D.', '/overlap']
-  if (found === undefined || found > 30 * 86_400_000)
+  if (duration === undefined || duration > 30 * 86_400_000)
     throw invalidBody([{ message, type: 'invalid-value', in: 'body', pointer }])
-  return found
+  return duration
 }
 
 function testRoute(context: EndpointContext): Route {
@@ -149,7 +149,7 @@ function testRoute(context: EndpointContext): Route {
       const account = today.collection.account === null ? null : key.account
       const {
         doc,
-        key: made,
+        key: delivery,
         create,
         send,
       } = storedDelivery(
@@ -162,7 +162,7 @@ function testRoute(context: EndpointContext): Route {
         },
         { endpoint: { id: key.id, url: own.url, account }, ...sampleEvent(context, own, intent), item: '' },
       )
-      const change = { collection: deliveries.name, key: made, time, change: () => create }
+      const change = { collection: deliveries.name, key: delivery, time, change: () => create }
       return { do: 'keep', answer: doc, effects: [change, send] }
     },
     render: (intent, outcome) => ownAnswer(context, intent, outcome, (doc) => deliveryReply(context, intent, doc)),

@@ -41,17 +41,17 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
   return [...byStatus]
     .toSorted(([a], [b]) => a - b)
     .map(([status, named]) => {
-      const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
-      const listed = found.flatMap((type) => violationTypes(type, types)).filter((one) => isPossible(one, operation))
+      const names = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
+      const listed = names.flatMap((type) => violationTypes(type, types)).filter((one) => isPossible(one, operation))
       // The errors of an import are those of its lines, of any type.
       // A violation of a batch names the refused operation; it has the type of the refusal if that is the only one.
-      const ofMembers = isBatch && found.length > 1 ? found : []
+      const ofMembers = isBatch && names.length > 1 ? names : []
       const violations = operation.route.importing ? [] : [...ofMembers, ...listed]
       return {
         status,
-        types: found.map(nameOf).toSorted(),
+        types: names.map(nameOf).toSorted(),
         violations: [...new Set(violations)].map(nameOf).toSorted(),
-        repeats: found.includes(keyReused),
+        repeats: names.includes(keyReused),
       }
     })
 }

@@ -116,7 +116,7 @@ const longNames: Partial<Record<RequestHeader, string>> = { wait: 'PreferToWait'
 
 /** The headers that an operation reads. */
 export function headerParameters(route: Route, components: Components): DocumentPart[] {
-  const found = route.about.headers.map((one) => {
+  const parameters = route.about.headers.map((one) => {
     const [name, description, schema] = requestHeaders[one]
     const { pattern, ...anyText } = schema
     const takesAll = route.safe && pattern !== undefined // reads ignore malformed tags: R128
@@ -125,7 +125,7 @@ export function headerParameters(route: Route, components: Components): Document
     const part = { name, in: 'header', description, schema: takesAll ? anyText : tags }
     return { ...components.put('parameters', [partName], part) }
   })
-  return route.claims === null ? found : [...found, keyParameter(route, components)]
+  return route.claims === null ? parameters : [...parameters, keyParameter(route, components)]
 }
 
 /** The parameter of dry runs, which writes of one transaction have. R239. */

@@ -38,11 +38,13 @@ export interface StateArrows {
 
 /** The diagram of a resource; null if it has no states. */
 export function stateDiagram(resource: Resource): string | null {
-  const found = stateArrows(resource)
-  if (found === null) return null
+  const diagram = stateArrows(resource)
+  if (diagram === null) return null
   // Mermaid reads a dash in a name as an arrow.
   const id = (state: string) => state.replaceAll('-', '_')
-  const named = found.states.filter((state) => id(state) !== state).map((state) => `  state "${state}" as ${id(state)}`)
-  const arrows = found.arrows.map(({ from, to, label }) => `  ${id(from)} --> ${id(to)}: ${label}`)
-  return ['stateDiagram-v2', ...named, `  [*] --> ${id(found.initial)}`, ...arrows].join('\n')
+  const named = diagram.states
+    .filter((state) => id(state) !== state)
+    .map((state) => `  state "${state}" as ${id(state)}`)
+  const arrows = diagram.arrows.map(({ from, to, label }) => `  ${id(from)} --> ${id(to)}: ${label}`)
+  return ['stateDiagram-v2', ...named, `  [*] --> ${id(diagram.initial)}`, ...arrows].join('\n')
 }

@@ -67,17 +67,17 @@ function changedTotals(
   const { by, collection, column } = all[0] as StoredAggregate
   const [was, is] = [partOf(before, by, key.id), partOf(after, by, key.id)]
   const values = all.map((one) => [one, aggregateAfter(one, document[one.field], was, is)] as const)
-  const made = withTotals(
+  const totals = withTotals(
     document,
     values.filter(([, value]) => value !== unknownValue),
   )
   const rest = values.filter(([, value]) => value === unknownValue).map(([one]) => one)
-  if (rest.length === 0) return made
+  if (rest.length === 0) return totals
   const read = { do: 'family', collection, column, value: key.id, account: key.account, time } as const
   return new LaterDocument([read], ([rows]) => {
     const documents = (rows as FamilyRows).rows.map((row) => row.document)
     return withTotals(
-      made,
+      totals,
       rest.map((one) => [one, aggregateOf(one, documents)] as const),
     )
   })

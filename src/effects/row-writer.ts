@@ -60,8 +60,8 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   const follow: FollowWrite = ({ name }, write, make) => {
     const own = byResource.get(name)
     if (!own) return undefined
-    const made = write()
-    return consequencesOf(own, made, changeAt(made.time), make)
+    const plan = write()
+    return consequencesOf(own, plan, changeAt(plan.time), make)
   }
   const changeAt =
     (time: number): EffectTools['change'] =>
@@ -260,7 +260,7 @@ function rowChange(
     if (current.is !== 'found') return { do: 'keep' }
     const before = decodeDocument(resource, current.doc, current.hidden)
     const row = { key, time, current, before, always: acts.some(({ always }) => always) }
-    const checked = (document: Document) => acts.reduce((made, { check }) => check?.(made) ?? made, document)
+    const checked = (document: Document) => acts.reduce((next, { check }) => check?.(next) ?? next, document)
     const from = (i: number, document: Document): RowWrite => {
       const act = acts[i]
       if (!act) return inOtherRow(resource, before, () => writer.update(resource, checked(document), row))

@@ -49,18 +49,18 @@ type Fault = (part: string, type: string, says: string) => undefined
 
 /** `names` are those of the members before. */
 function readMember(
-  given: unknown,
+  member: unknown,
   index: number,
   names: ReadonlySet<string>,
   faults: Violation[],
 ): BatchMember | undefined {
   const at = `/operations/${index}`
-  if (!isObject(given)) return addViolation(faults, at, 'invalid-type', 'must be an object.')
+  if (!isObject(member)) return addViolation(faults, at, 'invalid-type', 'must be an object.')
   const fault: Fault = (part, type, says) => addViolation(faults, `${at}/${part}`, type, says)
-  for (const name of Object.keys(given))
+  for (const name of Object.keys(member))
     if (!memberKeys.includes(name))
       fault(escapePointer(name), 'unknown-field', `is not allowed here; allowed are ${listInWords(memberKeys)}.`)
-  const { method, path, headers = {}, body = null, refs = {}, as } = given
+  const { method, path, headers = {}, body = null, refs = {}, as } = member
   if (typeof method !== 'string' || !batchMethods.includes(method))
     fault('method', 'invalid-value', `must be one of ${listInWords(batchMethods)}.`)
   if (body !== null && !isObject(body)) fault('body', 'invalid-type', 'must be an object.')
@@ -130,10 +130,10 @@ export function resolveMember(
 ): { readonly path: string; readonly body: Document | null } {
   const segments = path.split('/').map((one) => (one.startsWith('$') ? pathValue(one.slice(1), results) : one))
   if (refs.length === 0) return { path: segments.join('/'), body }
-  const whole = structuredClone(body ?? {})
+  const resolved = structuredClone(body ?? {})
   for (const [pointer, source] of refs)
-    setAt(whole, pointer, referredValue(source, results, `/refs/${escapePointer(pointer)}`))
-  return { path: segments.join('/'), body: whole }
+    setAt(resolved, pointer, referredValue(source, results, `/refs/${escapePointer(pointer)}`))
+  return { path: segments.join('/'), body: resolved }
 }
 
 function pathValue(source: string, results: BatchResults): string {

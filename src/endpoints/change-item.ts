@@ -54,18 +54,18 @@ export function changeItemRoute(context: EndpointContext): Route {
     },
     judgeState: judgeWrite(context, 'change'),
     decide: (requested, current) => {
-      const found = current as FoundRow
+      const row = current as FoundRow
       const intent = requested.patch
-        ? { ...requested, body: fieldsByPatch(context, requested, found, concealed) }
+        ? { ...requested, body: fieldsByPatch(context, requested, row, concealed) }
         : requested
       const merge = requested.patch ? takeWhole : mergePatch
-      const before = decodeDocument(representation.today, found.doc, found.hidden)
+      const before = decodeDocument(representation.today, row.doc, row.hidden)
       const { body, key } = intent
-      const rows = maskJoined(view(intent.caller), found.joined)
+      const rows = maskJoined(view(intent.caller), row.joined)
       const after = representation.change(body as Document, before, key, itemPermissions(context, intent), rows, merge)
       const leads = representation.joined.every(({ by }) => before[by] === after[by])
       const moved = movedFieldWrites(context, intent, after, { rows: leads ? rows : [], merge })
-      return { ...updated(intent, found, before, after), ...moved }
+      return { ...updated(intent, row, before, after), ...moved }
     },
     furtherRules: writeRules(context),
     claims,
@@ -80,12 +80,12 @@ export function changeItemRoute(context: EndpointContext): Route {
 function fieldsByPatch(
   context: EndpointContext,
   intent: Intent,
-  found: FoundRow,
+  row: FoundRow,
   concealed: ReadonlySet<string>,
 ): Document {
   const { resource, representation } = context
   const { limits, body } = resource.settings
-  const seen = mayRead(intent.caller, representation.today) ? String(itemReply(context, intent, 200, found).body) : '{}'
+  const seen = mayRead(intent.caller, representation.today) ? String(itemReply(context, intent, 200, row).body) : '{}'
   const bounds = { depth: body.maxDepth, size: limits.body }
   const changes = changesByPatch(JSON.parse(seen), intent.patch ?? [], bounds, concealed).flatMap(([name, value]) => {
     if (value !== undefined) return [[name, value] as const]

@@ -41,15 +41,15 @@ function parseMediaType(text: string): MediaType | null {
 
 /** The media ranges of an Accept header; null if it is malformed, which counts as accepting everything. R30. */
 function mediaRanges(text: string): MediaRange[] | null {
-  const found: MediaRange[] = []
+  const ranges: MediaRange[] = []
   for (const part of text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {
     if (part.trim() === '') continue
     const media = parseMediaType(part)
     const [, quality = '1'] = media?.parameters.find(([name]) => name === 'q') ?? []
     if (!media || /^\*\/[^*]/.test(media.type) || !/^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(quality)) return null
-    found.push({ type: media.type, quality: Number(quality) })
+    ranges.push({ type: media.type, quality: Number(quality) })
   }
-  return found.length === 0 ? null : found
+  return ranges.length === 0 ? null : ranges
 }
 
 /** The quality of a media type: that of the most specific range that covers it. */
@@ -153,10 +153,10 @@ function admitType(call: Call, { content }: Route): void {
   const { headers, method } = call
   if (headerLines(call, 'content-type').length > 1)
     throw new Problem('malformed-request', 'The request has more than one Content-Type line. Send one.')
-  const given = headers['content-type']
-  const media = parseMediaType(given ?? '')
+  const contentType = headers['content-type']
+  const media = parseMediaType(contentType ?? '')
   if (!media || !content.includes(media.type)) {
-    const message = `Content of the type ${shortName(given ?? '(none given)')} is not accepted here. Send Content-Type: ${content.join(' or ')}.`
+    const message = `Content of the type ${shortName(contentType ?? '(none given)')} is not accepted here. Send Content-Type: ${content.join(' or ')}.`
     throw new Problem('unsupported-media-type', message, { headers: acceptHeaders(content, method) })
   }
   const charset = media.parameters.find(([name, value]) => name === 'charset' && value.toLowerCase() !== 'utf-8')
@@ -175,8 +175,8 @@ function acceptHeaders(content: readonly string[], method: string): Record<strin
 
 /** The codings of the content in the order they were applied. */
 export function codingsOf({ headers }: Call): string[] {
-  const given = headers['content-encoding'] ?? ''
-  return given
+  const header = headers['content-encoding'] ?? ''
+  return header
     .split(',')
     .map((one) => one.trim().toLowerCase())
     .filter((one) => one !== '' && one !== 'identity')
@@ -186,9 +186,9 @@ const mostCodings = 3 // each one is decoded in full, so many of them would be a
 
 function admitCoding(call: Call, { resource }: Route): void {
   const { codings } = resource.settings.request
-  const given = codingsOf(call)
-  const foreign = given.find((one) => !(codings as readonly string[]).includes(one === 'x-gzip' ? 'gzip' : one))
-  if (foreign === undefined && given.length <= mostCodings) return
+  const sentCodings = codingsOf(call)
+  const foreign = sentCodings.find((one) => !(codings as readonly string[]).includes(one === 'x-gzip' ? 'gzip' : one))
+  if (foreign === undefined && sentCodings.length <= mostCodings) return
   const what =
     foreign === undefined
       ? `More than ${mostCodings} content codings are`

@@ -10,16 +10,16 @@ type RuleOrNone = AccessRule | undefined
 
 /** The collections whose rows can be removed with a row of a resource, each with the rule of removing all of them. R138. */
 export function cascadeRules({ representation, stored }: EndpointContext): ReadonlyMap<string, RuleOrNone> {
-  const found = new Map<string, RuleOrNone>()
+  const rules = new Map<string, RuleOrNone>()
   const follow = (name: string): void => {
     for (const { collection, onDelete, pairs } of stored.get(name)?.collection.dependents ?? []) {
-      if (onDelete !== 'cascade' || pairs || found.has(collection)) continue
-      found.set(collection, scopeForAllRows(stored.get(collection) as Resource, 'remove'))
+      if (onDelete !== 'cascade' || pairs || rules.has(collection)) continue
+      rules.set(collection, scopeForAllRows(stored.get(collection) as Resource, 'remove'))
       follow(collection)
     }
   }
   follow(representation.today.name)
-  return found
+  return rules
 }
 
 /** The rules of PATCH and PUT, if this version or the newest one offers them; a caller needs one of them to change a row. */

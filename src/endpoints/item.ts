@@ -186,8 +186,8 @@ export function admitConvertible(
 const httpDays = new Memo<string, { readonly begins: number; readonly text: string }>(1000)
 
 function httpDayOf(text: string): { readonly begins: number; readonly text: string } {
-  const known = httpDays.get(text)
-  if (known) return known
+  const day = httpDays.get(text)
+  if (day) return day
   const date = new Date(text)
   return httpDays.set(text, { begins: date.getTime(), text: date.toUTCString().slice(0, -12) })
 }
@@ -268,8 +268,8 @@ export function repeatProblem(
   prior: PriorClaim,
   carried: CarriedVersion,
 ): Problem {
-  const made = prior.id === '' ? undefined : resourceByCollection(context, prior.collection) // a key of an operation has no item
-  return keyReuseProblem(prior, own, made ? itemPath(made, prior, carried) : null, context.resource.settings)
+  const resource = prior.id === '' ? undefined : resourceByCollection(context, prior.collection) // a key of an operation has no item
+  return keyReuseProblem(prior, own, resource ? itemPath(resource, prior, carried) : null, context.resource.settings)
 }
 
 /** Replays the first answer if it is kept, otherwise refuses the repeat. R98 */

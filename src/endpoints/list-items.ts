@@ -176,15 +176,15 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
 
 type PageParts = { readonly embedder: Embedder; readonly paired: PairedList | null }
 
-function pageReply(context: EndpointContext, intent: Intent, found: Page, parts: PageParts): Reply {
+function pageReply(context: EndpointContext, intent: Intent, rows: Page, parts: PageParts): Reply {
   const { call, caller, world, query } = intent
   const { resource } = context
   const view = viewNow(context, caller, world)
   const list = query as ListQuery
   const { embed } = list
-  const isPlain = (found.embedded ?? []).length === 0
-  const data = isPlain ? shownItems(context, intent, found) : itemsWithEmbedded(context, intent, found, parts)
-  const page = { ...found, data }
+  const isPlain = (rows.embedded ?? []).length === 0
+  const data = isPlain ? shownItems(context, intent, rows) : itemsWithEmbedded(context, intent, rows, parts)
+  const page = { ...rows, data }
   const { settings } = resource
   const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
@@ -200,23 +200,23 @@ function pageReply(context: EndpointContext, intent: Intent, found: Page, parts:
 }
 
 /** The items of a page as the version shows them to the caller, joined by commas. */
-export function shownItems(context: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
+export function shownItems(context: EndpointContext, { caller, carried, world }: Intent, page: Page): string {
   const view = viewNow(context, caller, world)
-  if (context.linker) return shownRows(context, view, carried, found, found.documents).join(',')
-  return seenRows(context, view, carried, found, found.documents)
+  if (context.linker) return shownRows(context, view, carried, page, page.documents).join(',')
+  return seenRows(context, view, carried, page, page.documents)
 }
 
 /** The same with what they embed, and with the fields of their pairs. R232. */
 function itemsWithEmbedded(
   context: EndpointContext,
   intent: Intent,
-  found: Page,
+  page: Page,
   { embedder, paired }: PageParts,
 ): string {
   const { caller, carried, world, query } = intent
-  const rows = shownRows(context, viewNow(context, caller, world), carried, found, found.documents)
+  const rows = shownRows(context, viewNow(context, caller, world), carried, page, page.documents)
   const { embed } = query as ListQuery
-  const embedded = found.embedded ?? []
+  const embedded = page.embedded ?? []
   const members = embed && embedder.texts(embed, intent, embedded, rows.length)
   const items = members ? rows.map((row, i) => withEmbedded(row, members[i] as string)) : rows
   const pairs = embedded[embed?.size ?? 0]

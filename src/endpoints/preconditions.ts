@@ -19,14 +19,14 @@ function parseTags(text: string | undefined): EntityTags | null {
   if (text.trim() === '*') return '*'
   const single = singleTag.exec(text)
   if (single) return [{ tag: single[2] as string, weak: single[1] !== undefined }]
-  const found: { tag: string; weak: boolean }[] = []
+  const tags: { tag: string; weak: boolean }[] = []
   tagList.lastIndex = 0
   let end = 0
   for (let match = tagList.exec(text); match && match[0] !== ''; match = tagList.exec(text)) {
     end = tagList.lastIndex
-    if (match[2] !== undefined) found.push({ tag: match[2], weak: match[1] !== undefined })
+    if (match[2] !== undefined) tags.push({ tag: match[2], weak: match[1] !== undefined })
   }
-  return end === text.length && found.length > 0 ? found : 'malformed'
+  return end === text.length && tags.length > 0 ? tags : 'malformed'
 }
 
 /** What preconditions depend on besides the request. */
@@ -49,33 +49,41 @@ export function preconditionsOf({ headers }: Call, world: ConditionsWorld): Prec
   }
 }
 
-const matchesTag = (given: Exclude<EntityTags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
-  given === '*'
-    ? true
-    : current !== null && given.some(({ tag, weak }) => (weakly || !weak) && isSameState(tag, current))
+const matchesTag = (tags: Exclude<EntityTags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
+  tags === '*' ? true : current !== null && tags.some(({ tag, weak }) => (weakly || !weak) && isSameState(tag, current))
 
 /** Refuses a write if the current row does not meet its preconditions. R124 to R129. */
-export function admitConditionalWrite(given: Preconditions | null, current: FoundRow | null, view: View): void {
-  if (current && view.required && !given?.match && given?.unmodifiedSince == null && !given?.noneMatch)
+export function admitConditionalWrite(preconditions: Preconditions | null, current: FoundRow | null, view: View): void {
+  if (
+    current &&
+    view.required &&
+    !preconditions?.match &&
+    preconditions?.unmodifiedSince == null &&
+    !preconditions?.noneMatch
+  )
     throw preconditionRequired()
-  if (!given) return
+  if (!preconditions) return
   for (const [name, one] of [
-    ['If-Match', given.match],
-    ['If-None-Match', given.noneMatch],
+    ['If-Match', preconditions.match],
+    ['If-None-Match', preconditions.noneMatch],
   ] as const)
     if (one === 'malformed') throw malformedPrecondition(name)
-  const { match, noneMatch } = given as {
+  const { match, noneMatch } = preconditions as {
     match: Exclude<EntityTags, 'malformed'> | null
     noneMatch: Exclude<EntityTags, 'malformed'> | null
   }
-  const tag = current && tagOf(view, current, given)
+  const tag = current && tagOf(view, current, preconditions)
   const strong = view.mode === 'strong' ? tag : null
   if (match && (!current || !matchesTag(match, strong, false)))
-    throw preconditionFailed('If-Match', current, view, given)
-  if (!match && current && isChangedSince(given.unmodifiedSince, lastChange(current.doc, current.joined), given))
-    throw preconditionFailed('If-Unmodified-Since', current, view, given)
+    throw preconditionFailed('If-Match', current, view, preconditions)
+  if (
+    !match &&
+    current &&
+    isChangedSince(preconditions.unmodifiedSince, lastChange(current.doc, current.joined), preconditions)
+  )
+    throw preconditionFailed('If-Unmodified-Since', current, view, preconditions)
   if (noneMatch && current && matchesTag(noneMatch, view.mode === 'off' ? null : tag, true))
-    throw preconditionFailed('If-None-Match', current, view, given)
+    throw preconditionFailed('If-None-Match', current, view, preconditions)
 }
 
 /** When a row, or a joined row of its answer, was last changed, as a timestamp of documents. */
@@ -114,14 +122,14 @@ function malformedPrecondition(name: string): Problem {
   })
 }
 
-function preconditionFailed(name: string, current: FoundRow | null, view: View, given: Preconditions): Problem {
+function preconditionFailed(name: string, current: FoundRow | null, view: View, preconditions: Preconditions): Problem {
   const message = current
     ? `${name} does not hold: the resource has changed or is there already. Read it again and retry with its ETag.`
     : `${name} does not hold: there is no such resource.`
   return new Problem(
     'precondition-failed',
     message,
-    current && view.mode !== 'off' ? { headers: { ETag: etag(view, current, given) } } : {},
+    current && view.mode !== 'off' ? { headers: { ETag: etag(view, current, preconditions) } } : {},
   )
 }
 
@@ -133,11 +141,11 @@ function preconditionRequired(): Problem {
 }
 
 /** The target of a creating POST is the collection: `If-None-Match: *` fails, `If-Match: *` holds. R128. */
-export function admitConditionalCreate(given: Preconditions | null): void {
-  if (given === null) return
+export function admitConditionalCreate(preconditions: Preconditions | null): void {
+  if (preconditions === null) return
   for (const [name, one] of [
-    ['If-Match', given.match],
-    ['If-None-Match', given.noneMatch],
+    ['If-Match', preconditions.match],
+    ['If-None-Match', preconditions.noneMatch],
   ] as const) {
     if (one === null || (name === 'If-Match' && one === '*')) continue
     if (one !== '*')

@@ -162,17 +162,17 @@ const ownContext = ({ contexts }: Version, { name }: Resource): EndpointContext 
 function stateWords(context: Version, today: Resource, document: Document): StateWords {
   const field = today.machine?.field ?? ''
   const own = ownContext(context, today)
-  const shown = (state: string) => stateInVersion(own, { ...document, [field]: state }, field)
+  const nameOf = (state: string) => stateInVersion(own, { ...document, [field]: state }, field)
   const state = String(document[field])
   return {
     title: (own?.resource ?? today).title,
     state,
     is: (allowed) => {
-      const name = shown(state)
-      const isOther = allowed.some((one) => shown(one) === name)
+      const name = nameOf(state)
+      const isOther = allowed.some((one) => nameOf(one) === name)
       return isOther ? `only shown as ${name} (${context.version} does not have its state)` : name
     },
-    words: (states) => listInWords([...new Set(states.map(shown))]),
+    words: (states) => listInWords([...new Set(states.map(nameOf))]),
   }
 }
 

@@ -87,19 +87,19 @@ function planTransition(
 ): RowWrite {
   const { today } = served
   admitItem(context, intent, current)
-  const found = current as FoundRow
+  const row = current as FoundRow
   const { caller, key, time, body } = intent
   const { settings } = context.resource
   const input = readServedInput(served, body ?? {}, settings)
   const stored = context.representation.today
-  const before = decodeDocument(stored, found.doc, found.hidden)
+  const before = decodeDocument(stored, row.doc, row.hidden)
   admitTransition(context, served, before)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
   const write = context.writer.update(stored, after, {
-    ...{ key, time, current: found, before, always: true, entered: true },
+    ...{ key, time, current: row, before, always: true, entered: true },
     handled: handledBy(intent, () => [today.name], input),
   })
-  admitConvertible(context, caller, after, found.joined)
+  admitConvertible(context, caller, after, row.joined)
   return write
 }
 

@@ -73,8 +73,8 @@ async function emptiedBody(
   const parsed = JSON.parse(body) as { readonly data: { readonly id?: unknown } }
   if (events.has(eventId)) {
     const { events: found } = (await store.execute({ do: 'event', id: eventId })) as EventPage
-    const made = found[0] && (await eventBody(context, emptiedEvent(found[0], item), endpointId, account))
-    if (made !== undefined) return made
+    const emptied = found[0] && (await eventBody(context, emptiedEvent(found[0], item), endpointId, account))
+    if (emptied !== undefined) return emptied
   } else if (
     parsed.data?.id !== item.key.id ||
     ((await store.execute({ do: 'event', id: eventId })) as EventPage).events.length > 0

@@ -72,16 +72,16 @@ async function itemsBelow(
   { service: { resources }, store }: ErasureContext,
   { resource: { collection }, key }: ErasedItem,
 ): Promise<ErasedItem[]> {
-  const found: ErasedItem[] = []
+  const items: ErasedItem[] = []
   for (const { collection: name, column, ids, onDelete, pairs } of collection.dependents) {
     const resource = resources.get(name)
     if (onDelete !== 'cascade' || !resource) continue
     const account = pairs || collection.account === null ? undefined : key.account
     const plan = { do: 'family', collection: name, column, ids, value: key.id, account } as const
     const rows = (await store.execute(plan)) as FamilyRows
-    for (const row of rows.rows) found.push({ resource, key: row.key })
+    for (const row of rows.rows) items.push({ resource, key: row.key })
   }
-  return found
+  return items
 }
 
 /** Empties the item, its records and its files in one transaction. */

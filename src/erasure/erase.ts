@@ -46,14 +46,14 @@ export const eraseCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [declaration = '', name = '', id = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [declaration = '', name = '', id = ''] = input.arguments
   const service = await loadService(declaration)
   const resource = erasableResource(service, name, declaration)
-  const key = keyOf(resource, id, given)
-  const database = databaseOf(given, service)
-  const isDry = given.isOn('dry-run')
-  const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
+  const key = keyOf(resource, id, input)
+  const database = databaseOf(input, service)
+  const isDry = input.isOn('dry-run')
+  const contents = await openContentsFor(service, database, input.flagValue('files')?.text, 'require')
   const store = await openStoreFor(service, database, 'require')
   let erasure: Erasure
   let isKnown = true
@@ -123,9 +123,9 @@ function erasableResource(service: Service, name: string, declaration: string): 
   throw commandError(`There is no resource "${name}".`, guess ? `Did you mean ${guess}?` : all)
 }
 
-function keyOf({ name, collection, parent, isId }: Resource, id: string, given: CommandInput): RowKey {
+function keyOf({ name, collection, parent, isId }: Resource, id: string, input: CommandInput): RowKey {
   if (!isId(id)) throw commandError(`"${id}" is no id of an item of ${name}.`, 'Write it as the item has it.')
-  const owner = given.flagValue('parent')?.text ?? null
+  const owner = input.flagValue('parent')?.text ?? null
   if (collection.composite && owner === null)
     throw commandError(
       `${name} are named by their id and that of an item of ${parent?.resource}.`,
@@ -133,7 +133,7 @@ function keyOf({ name, collection, parent, isId }: Resource, id: string, given: 
     )
   if (!collection.composite && owner !== null)
     throw commandError(`The id of one of ${name} is enough to name it.`, 'Leave --parent out.')
-  const account = accountOf(given)
+  const account = accountOf(input)
   return { id, parent: owner, account: collection.account === null ? null : account }
 }
 

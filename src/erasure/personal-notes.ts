@@ -16,7 +16,7 @@ export function personalNotes({ resources }: Pick<Service, 'resources'>): string
   })
   if (named.length === 0) return []
   const fields = named.flatMap(([name, all]) => all.map((one) => `${name}.${one}`))
-  const shown =
+  const names =
     fields.length > mostNamed ? [...fields.slice(0, mostNamed), `${fields.length - mostNamed} more`] : fields
   const apart = named.flatMap(([name]) => {
     const own = resources.get(name)?.collection.dependents ?? []
@@ -30,7 +30,7 @@ export function personalNotes({ resources }: Pick<Service, 'resources'>): string
           `Personal fields of ${listInWords(left, 'and')} stay when an item of ${name} is erased that they refer to; erase those items too.`,
         ]
   })
-  return [`Personal, and emptied by \`bylaw erase\`: ${listInWords(shown, 'and')}.`, ...apart]
+  return [`Personal, and emptied by \`bylaw erase\`: ${listInWords(names, 'and')}.`, ...apart]
 }
 
 /** Warns of rules that allow more callers to read an item once it is erased. */

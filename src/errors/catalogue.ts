@@ -121,12 +121,12 @@ export interface DeclaredError {
 
 /** The chain of types from a type to `error`. `under` replaces the parent of the type. R150. */
 export function typeChain(types: Catalogue, type: string, under?: string): readonly string[] {
-  const found: string[] = []
+  const chain: string[] = []
   for (let name: string | null = type; name !== null; ) {
-    found.push(name)
+    chain.push(name)
     name = name === type && under !== undefined ? under : (types.get(name)?.parent ?? null)
   }
-  return found
+  return chain
 }
 
 /** The status of a type: its own, or that of the nearest type above it. */

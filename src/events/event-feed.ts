@@ -15,7 +15,7 @@ export interface NewEvents {
 }
 
 export interface Subscriber {
-  readonly take: (found: NewEvents) => void
+  readonly take: (events: NewEvents) => void
   /** Called every few seconds. */
   readonly beat: () => void
   /** Called when the process stops. */
@@ -60,9 +60,9 @@ export class EventFeed {
     return () => void this.#subscribers.delete(subscriber)
   }
 
-  publish(found: NewEvents): void {
-    this.position = found.to
-    for (const one of this.#subscribers) one.take(found)
+  publish(events: NewEvents): void {
+    this.position = events.to
+    for (const one of this.#subscribers) one.take(events)
   }
 
   /** The text of an event. Streams of one caller in one version share it, as those of all anonymous readers do. */

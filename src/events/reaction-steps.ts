@@ -92,12 +92,12 @@ export function* eventsBetween(
 export function* listFailures(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
   const { after, limit } = readReactionWindow(context, intent)
   const [reaction = ''] = intent.params
-  const known = rowsIn(yield tablePlan(findReaction, { name: reaction }))
-  if (known.length === 0)
+  const reactions = rowsIn(yield tablePlan(findReaction, { name: reaction }))
+  if (reactions.length === 0)
     throw new Problem('resource-not-found', `There is no reaction ${JSON.stringify(reaction.slice(0, 100))}.`)
-  const found = rowsIn(yield tablePlan(context.findPage, { reaction, after })) as unknown as readonly FailureRow[]
-  const rows = found.slice(0, limit)
-  const next = found.length > limit ? (rows.at(-1) as FailureRow).position : null
+  const page = rowsIn(yield tablePlan(context.findPage, { reaction, after })) as unknown as readonly FailureRow[]
+  const rows = page.slice(0, limit)
+  const next = page.length > limit ? (rows.at(-1) as FailureRow).position : null
   const texts: string[] = []
   for (const row of rows) texts.push(yield* failureText(context, row))
   return pageOf(context, intent, { texts, next }, limit)

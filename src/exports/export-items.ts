@@ -53,15 +53,20 @@ const exportNote =
   'With `Accept: application/x-ndjson` or `text/csv` it answers with all items that match, without pages, from one state of the data.'
 
 /** A page of another request than GET is read only to see whether there is a list. The first page may still be refused. */
-function exportReply(context: EndpointContext, intent: Intent, type: string, found: Page | PageStream): Reply {
+function exportReply(context: EndpointContext, intent: Intent, type: string, outcome: Page | PageStream): Reply {
   const own = contextOfFields(context, (intent.query as ListQuery).fields)
   const textOf = type === csvType ? csvWriter(own, intent) : (page: Page) => jsonLines(shownItems(own, intent, page))
   const headers = { 'Content-Type': type === csvType ? `${csvType}; charset=utf-8` : type }
-  if (found.is === 'page') return { status: 200, headers, body: null, stream: { open: () => () => {} } }
+  if (outcome.is === 'page') return { status: 200, headers, body: null, stream: { open: () => () => {} } }
   try {
-    return { status: 200, headers, body: null, stream: exportStream(textOf(found.first), found, textOf, intent.world) }
+    return {
+      status: 200,
+      headers,
+      body: null,
+      stream: exportStream(textOf(outcome.first), outcome, textOf, intent.world),
+    }
   } catch (problem) {
-    found.close()
+    outcome.close()
     throw problem
   }
 }
@@ -95,17 +100,17 @@ function csvWriter(context: EndpointContext, intent: Intent): (page: Page) => st
  */
 const [grace, pace] = [20_000, 64]
 
-function exportStream(first: string, found: PageStream, textOf: (page: Page) => string, world: World): AnswerStream {
+function exportStream(first: string, pages: PageStream, textOf: (page: Page) => string, world: World): AnswerStream {
   return {
     open: (target) => {
       let hasLeft = false
       const failed = (failure?: unknown): void => {
         if (!hasLeft) target.cut(failure)
       }
-      void sendPages(first, found, textOf, target, world).catch(failed)
+      void sendPages(first, pages, textOf, target, world).catch(failed)
       return () => {
         hasLeft = true
-        found.close()
+        pages.close()
       }
     },
   }

@@ -182,8 +182,8 @@ export function widenBounds(bounds: Bounds, value: unknown): Bounds {
     return { ...bounds, ...lengths, item: value.reduce(widenBounds, item) }
   }
   if (fields && typeof value === 'object') {
-    const given = value as Readonly<Record<string, unknown>>
-    const inner = Object.entries(fields).map(([name, one]) => [name, widenBounds(one, given[name])])
+    const members = value as Readonly<Record<string, unknown>>
+    const inner = Object.entries(fields).map(([name, one]) => [name, widenBounds(one, members[name])])
     return { ...bounds, fields: Object.fromEntries(inner) }
   }
   if (values) return { ...bounds, values: [...new Set([...values, String(value)])] }

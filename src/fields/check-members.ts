@@ -18,30 +18,30 @@ interface AllowedMembers {
 }
 
 /**
- * Checks the members of an object in the order of the document, and sets them in `given`; unknown ones are refused or dropped.
+ * Checks the members of an object in the order of the document, and sets them in `checked`; unknown ones are refused or dropped.
  * R47, R154.
  */
 export function checkMembers(
   value: Record<string, unknown>,
   at: string,
   faults: Violation[],
-  known: AllowedMembers,
+  allowed: AllowedMembers,
   settings: Settings,
-  given: Record<string, unknown>,
+  checked: Record<string, unknown>,
   seen: Record<string, unknown> = {},
 ): Record<string, unknown> {
   for (const name of Object.keys(value)) {
-    const check = known.check(name)
-    if (check) given[name] = check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name])
+    const check = allowed.check(name)
+    if (check) checked[name] = check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name])
     else if (settings.body.unknownFields === 'reject')
       addViolation(
         faults,
         `${at}/${escapePointer(name)}`,
         'unknown-field',
-        `is not a field here.${suggestMember(name, known, faults)}`,
+        `is not a field here.${suggestMember(name, allowed, faults)}`,
       )
   }
-  return given
+  return checked
 }
 
 /** Suggests the nearest allowed name, but not for long names or after many mistakes, because the search is slow. */

@@ -94,7 +94,7 @@ export interface SampleSource {
 }
 
 /** How the bounds of a kind are parsed, and how messages describe them. */
-export type BoundReader = readonly [read: (given: unknown) => number | bigint | string | undefined, what: string]
+export type BoundReader = readonly [read: (value: unknown) => number | bigint | string | undefined, what: string]
 
 /** A value in a column. */
 export type Cell = string | number | bigint | null
@@ -156,13 +156,13 @@ export const fieldKind = (name: string, kinds: FieldKinds): FieldKind => kinds[n
 
 /** Reads bounds that are texts. */
 export const textBound =
-  <T>(read: (given: string) => T) =>
-  (given: unknown) =>
-    typeof given === 'string' ? read(given) : undefined
+  <T>(read: (value: string) => T) =>
+  (value: unknown) =>
+    typeof value === 'string' ? read(value) : undefined
 
 /** Reads bounds that are whole numbers, at least `least`. */
-export const countBound = (least: number) => (given: unknown) =>
-  Number.isSafeInteger(given) && (given as number) >= least ? (given as number) : undefined
+export const countBound = (least: number) => (value: unknown) =>
+  Number.isSafeInteger(value) && (value as number) >= least ? (value as number) : undefined
 
 /** An object without its undefined members. */
 export const defined = <T extends object>(members: { readonly [K in keyof T]: T[K] | undefined }): T =>

@@ -105,8 +105,8 @@ function* digitFaults({ options: { precision = defaultPrecision, scale } }: Fiel
   }
 }
 
-const isWithin = (given: unknown, least: number, most: number): boolean =>
-  Number.isInteger(given) && Number(given) >= least && Number(given) <= most
+const isWithin = (value: unknown, least: number, most: number): boolean =>
+  Number.isInteger(value) && Number(value) >= least && Number(value) <= most
 
 function integerCheck({ options }: Field): ValueCheck {
   const { min = leastInteger, max = mostInteger } = options as { min?: number; max?: number }

@@ -144,7 +144,7 @@ function objectCheck(fields: Fields, rules: ValueRules): ValueCheck {
     members.set(name, { check, absent: absentValue(field, rules, check) })
   }
   const blank = Object.fromEntries([...members].map(([name, { absent }]) => [name, absent]))
-  const known = { names: members, check: (name: string) => members.get(name)?.check }
+  const allowed = { names: members, check: (name: string) => members.get(name)?.check }
   return (value, at, faults, seen) => {
     if (!isObject(value))
       return addViolation(faults, at, 'invalid-type', `must be an object, not ${typeInWords(value)}.`)
@@ -152,7 +152,7 @@ function objectCheck(fields: Fields, rules: ValueRules): ValueCheck {
       if (absent === undefined && !Object.hasOwn(value, name))
         addViolation(faults, `${at}/${escapePointer(name)}`, 'field-required', 'is required.')
     }
-    return checkMembers(value, at, faults, known, rules.settings, { ...blank }, isObject(seen) ? seen : {})
+    return checkMembers(value, at, faults, allowed, rules.settings, { ...blank }, isObject(seen) ? seen : {})
   }
 }
 

@@ -65,9 +65,9 @@ export interface Summary {
 export const fixedMembers: readonly string[] = ['id', 'count']
 
 /** The field of a group, and the part of its times. */
-function groupTerm(given: DeclaredGroup): readonly [path: string, part: TimePart | null] {
-  if (typeof given === 'string') return [given, null]
-  const [[part, path] = ['day', '']] = Object.entries(given)
+function groupTerm(group: DeclaredGroup): readonly [path: string, part: TimePart | null] {
+  if (typeof group === 'string') return [group, null]
+  const [[part, path] = ['day', '']] = Object.entries(group)
   return [path, part as TimePart]
 }
 
@@ -121,8 +121,8 @@ export function renameSummaries(declared: DeclaredSummaries, name: (path: string
   const all = Object.entries(declared).flatMap(([own, one]): [string, SummaryDeclaration][] => {
     if (fieldsOfSummary(one).some((path) => name(path) === null)) return []
     const renamed = (path: string) => name(path) as string
-    const group = one.group?.map((given) => {
-      const [path, part] = groupTerm(given)
+    const group = one.group?.map((term) => {
+      const [path, part] = groupTerm(term)
       return (part === null ? renamed(path) : { [part]: renamed(path) }) as DeclaredGroup
     })
     const values = summaryFunctions.flatMap((of) => (one[of] ? [[of, one[of].map(renamed)] as const] : []))

@@ -121,12 +121,12 @@ function momentCheck(
   const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : read(String(bound))))
   const format = formatCheck(read, what)
   return (value, at, faults) => {
-    const made = format(value, at, faults)
-    if (typeof made !== 'string') return undefined
-    if (least !== undefined && made < least)
+    const text = format(value, at, faults)
+    if (typeof text !== 'string') return undefined
+    if (least !== undefined && text < least)
       return addViolation(faults, at, 'out-of-range', `must be at or after ${least}.`)
-    if (most !== undefined && made > most)
+    if (most !== undefined && text > most)
       return addViolation(faults, at, 'out-of-range', `must be at or before ${most}.`)
-    return made
+    return text
   }
 }

@@ -31,20 +31,20 @@ export function contentReply(
     const read = () => (world.contents as ContentStore).read(member.href, from, end)
     return { open: (target) => sendContent(read, target, world, timeout) }
   }
-  const whole: Reply = { status: 200, headers, body: null, stream: streamOf({ from: 0, end: length }) }
+  const fullReply: Reply = { status: 200, headers, body: null, stream: streamOf({ from: 0, end: length }) }
   const part = async (): Promise<Reply> => {
     const range = rangeOf(call, length, headers.ETag)
     if ((await lengthIn(world.contents as ContentStore, member.href)) !== length)
       throw new Error(`The content ${member.href} is missing or incomplete. \`bylaw doctor\` lists all such files.`)
-    if (range === null) return whole
+    if (range === null) return fullReply
     const { from, end } = range
     Object.assign(headers, {
       'Content-Range': `bytes ${from}-${end - 1}/${length}`,
       'Content-Length': String(end - from),
     })
-    return { ...whole, status: 206, stream: streamOf(range) }
+    return { ...fullReply, status: 206, stream: streamOf(range) }
   }
-  return { ...whole, part }
+  return { ...fullReply, part }
 }
 
 /** The length of a content; null if there is none. A place of contents that is away is no fault of the service. R161. */

@@ -10,16 +10,16 @@ export function nameInHeader(header: string | undefined): string | null | undefi
   if (header === undefined) return null
   const type = /^\s*[\w-]+\s*/.exec(header)
   if (type === null) return undefined
-  const found = new Map<string, string>()
+  const parameters = new Map<string, string>()
   let end = type[0].length
   parameter.lastIndex = end
   for (let match = parameter.exec(header); match; match = parameter.exec(header)) {
     const [, name = '', quoted, token = ''] = match
-    found.set(name.toLowerCase(), quoted === undefined ? token : quoted.replace(/\\(.)/g, '$1'))
+    parameters.set(name.toLowerCase(), quoted === undefined ? token : quoted.replace(/\\(.)/g, '$1'))
     end = parameter.lastIndex
   }
   if (!/^;?\s*$/.test(header.slice(end))) return undefined
-  const [extended, plain] = [found.get('filename*'), found.get('filename')]
+  const [extended, plain] = [parameters.get('filename*'), parameters.get('filename')]
   if (extended === undefined) return plain === undefined ? null : harmlessName(textOf(plain))
   const decoded = decodeExtended(extended)
   return decoded === undefined ? undefined : harmlessName(decoded)

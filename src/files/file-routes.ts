@@ -41,7 +41,7 @@ export const fileRoutes = (context: EndpointContext): readonly Route[] => {
 function readRoute(context: EndpointContext, file: ServedFile): Route {
   const { resource } = context
   const { settings } = resource
-  const found = (request: RequestContext, current: ReadResult) => {
+  const contentOf = (request: RequestContext, current: ReadResult) => {
     const row = presentItem(context, request, current)
     const member = fileIn(file, row)
     if (member === null) throw missingFile(resource, file, request.params.at(-1) as string)
@@ -59,7 +59,8 @@ function readRoute(context: EndpointContext, file: ServedFile): Route {
       return { ...request, key: itemKey(context, request), time: 0, document: null, claim: null }
     },
     plan: (intent) => itemRead(context, intent),
-    render: (intent, outcome) => contentReply(found(intent, outcome as ReadResult), intent, replyTerms(context, file)),
+    render: (intent, outcome) =>
+      contentReply(contentOf(intent, outcome as ReadResult), intent, replyTerms(context, file)),
     about: readDescription(context, file),
   }
 }
@@ -83,8 +84,8 @@ function readRevisionRoute(context: EndpointContext, file: ServedFile, revision:
     },
     render: (intent, outcome) => {
       revision.render(intent, outcome) // throws the refusals
-      const [found] = (outcome as RevisionPage).revisions
-      const member = found ? fileIn(file, found.event) : null
+      const [current] = (outcome as RevisionPage).revisions
+      const member = current ? fileIn(file, current.event) : null
       if (member === null) throw missingFile(context.resource, file, intent.key.id)
       return contentReply(member, intent, replyTerms(context, file))
     },

@@ -54,11 +54,11 @@ const anything: readonly string[] = ['application/octet-stream', 'binary/octet-s
 /** The type of the first bytes, if they contradict a declared type; null if they do not. Empty contents contradict none. */
 export function contradictingType(declared: string, head: Buffer): string | null {
   if (head.length === 0 || anything.includes(declared)) return null
-  const found = signatures.find(([, matches]) => matches(head))
+  const signature = signatures.find(([, matches]) => matches(head))
   const wanted = signatures.find(([types]) => types.includes(declared))
-  if (wanted) return wanted[1](head) ? null : (found?.[0][0] ?? 'another one')
-  if (!found || (found[0][0] === 'application/zip' && zipped.test(declared))) return null
-  return found[0][0] as string
+  if (wanted) return wanted[1](head) ? null : (signature?.[0][0] ?? 'another one')
+  if (!signature || (signature[0][0] === 'application/zip' && zipped.test(declared))) return null
+  return signature[0][0] as string
 }
 
 /** Whether a media type is among the allowed ones, such as `image/png` or `image/*`; all are if none is listed. */

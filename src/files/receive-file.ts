@@ -56,11 +56,11 @@ function typeOf(call: Call, types: readonly string[] | undefined): string {
 }
 
 function unsupportedType({ headers }: Call, types: readonly string[] = []): Problem {
-  const given = shortName(headers['content-type'] ?? '(none given)')
+  const contentType = shortName(headers['content-type'] ?? '(none given)')
   const mend = types.length > 0 ? types.join(' or ') : 'the media type of the file, as application/pdf'
   return new Problem(
     'unsupported-media-type',
-    `Content of the type ${given} is not accepted here. Send Content-Type: ${mend}.`,
+    `Content of the type ${contentType} is not accepted here. Send Content-Type: ${mend}.`,
     types.length > 0 ? { headers: { Accept: types.join(', ') } } : {},
   )
 }
@@ -148,9 +148,9 @@ class IncomingContent {
 
   #checkHead(): void {
     const declared = this.#terms.type.split(';', 1)[0] as string
-    const found = contradictingType(declared, this.#head)
-    if (found === null) return
-    const is = found === 'another one' ? 'are not those of this type' : `are those of ${found}`
+    const contradiction = contradictingType(declared, this.#head)
+    if (contradiction === null) return
+    const is = contradiction === 'another one' ? 'are not those of this type' : `are those of ${contradiction}`
     throw new Problem(
       'unsupported-media-type',
       `The content is declared as ${declared}, but its first bytes ${is}. Send the type that it has.`,

@@ -78,16 +78,16 @@ export function admitFileConditions(
 
 function admitTags(
   name: string,
-  given: EntityTags | null,
+  tags: EntityTags | null,
   tag: string | null,
   isMet: (isListed: boolean) => boolean,
 ): void {
-  if (given === null) return
-  if (given === 'malformed')
+  if (tags === null) return
+  if (tags === 'malformed')
     throw new Problem('invalid-precondition', `${name} must be *, or entity tags in double quotes.`, {
       extra: { in: 'header', name },
     })
-  const isListed = tag !== null && (given === '*' || given.some((one) => `"${one.tag}"` === tag && !one.weak))
+  const isListed = tag !== null && (tags === '*' || tags.some((one) => `"${one.tag}"` === tag && !one.weak))
   if (isMet(isListed)) return
   const is = tag === null ? 'there is no such file' : 'the file has changed or is there already'
   throw new Problem(

@@ -39,12 +39,12 @@ export interface Content extends AsyncIterable<Uint8Array> {
 
 /** Every line of a header, by its lower-case name. */
 export function headerLines({ raw }: Call, name: string): string[] {
-  const found: string[] = []
+  const lines: string[] = []
   for (let i = 0; i < raw.length; i += 2) {
     const own = raw[i] as string
-    if (own.length === name.length && own.toLowerCase() === name) found.push(raw[i + 1] as string)
+    if (own.length === name.length && own.toLowerCase() === name) lines.push(raw[i + 1] as string)
   }
-  return found
+  return lines
 }
 
 /** The version that serves a call, and the parts of the URL that named it, which links repeat. R49. */

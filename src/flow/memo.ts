@@ -27,8 +27,8 @@ export class Memo<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
-    const found = this.#recent.get(key)
-    if (found !== undefined) return found
+    const value = this.#recent.get(key)
+    if (value !== undefined) return value
     const older = this.#older.get(key)
     if (older === undefined) return undefined
     this.#older.delete(key)
@@ -51,9 +51,9 @@ export class Memo<Key, Value> {
   }
 
   delete(key: Key): void {
-    const found = this.#recent.get(key)
-    if (found === undefined) return void this.#older.delete(key)
-    this.#size -= this.#sizeOf(found)
+    const value = this.#recent.get(key)
+    if (value === undefined) return void this.#older.delete(key)
+    this.#size -= this.#sizeOf(value)
     this.#recent.delete(key)
   }
 

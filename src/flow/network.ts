@@ -61,8 +61,8 @@ export function isInNetwork(groups: readonly number[], { groups: own, bits }: Ne
 }
 
 /** Removes quotes, and the port that some proxies append: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
-function withoutPort(given: string): string {
-  const text = /^"(.*)"$/.exec(given)?.[1] ?? given
+function withoutPort(address: string): string {
+  const text = /^"(.*)"$/.exec(address)?.[1] ?? address
   return /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\da-f:]*[\d.]+\.\d+):\d{1,5}$/i.exec(text)?.[1] ?? text
 }
 

@@ -18,11 +18,11 @@ export class Remembered<Value, State = string> {
 
   /** The value that was read in this state, or in one since which nothing has changed that it depends on. */
   get(key: string, state: State, isSame?: (since: State, value: Value) => boolean): Value | undefined {
-    const found = this.#entries.get(key)
-    if (found === undefined || found.state === state) return found?.value
-    if (!isSame?.(found.state, found.value)) return undefined
-    found.state = state
-    return found.value
+    const entry = this.#entries.get(key)
+    if (entry === undefined || entry.state === state) return entry?.value
+    if (!isSame?.(entry.state, entry.value)) return undefined
+    entry.state = state
+    return entry.value
   }
 
   /** The latest value, in any state. */

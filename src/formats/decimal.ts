@@ -65,9 +65,9 @@ export function times(a: DecimalValue, b: DecimalValue): string {
  * @example round('2.345', 2) // '2.35'; round('2.345', 2, 'half-even') is '2.34'
  */
 export function round(value: DecimalValue, scale: number, mode: Rounding = 'half-up'): string {
-  const given = scaled(value)
-  if (given.scale <= scale) return textOf({ units: given.units * power(scale - given.scale), scale })
-  return textOf({ units: quotient(given.units, power(given.scale - scale), mode), scale })
+  const decimal = scaled(value)
+  if (decimal.scale <= scale) return textOf({ units: decimal.units * power(scale - decimal.scale), scale })
+  return textOf({ units: quotient(decimal.units, power(decimal.scale - scale), mode), scale })
 }
 
 /**

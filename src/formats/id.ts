@@ -88,9 +88,9 @@ function encodeBase32(bytes: Uint8Array): string {
 }
 
 /** An id that begins with a time, made of the first sixteen bytes of a text of single bytes instead of random ones. */
-export function idAt(prefix: string, time: number, given: string): string {
+export function idAt(prefix: string, time: number, text: string): string {
   const bytes = new Uint8Array(16)
-  for (let i = 0; i < 16; i++) bytes[i] = given.charCodeAt(i)
+  for (let i = 0; i < 16; i++) bytes[i] = text.charCodeAt(i)
   return `${prefix}_${encodeBase32(stampUuid(bytes, time, (((bytes[6] as number) << 8) | (bytes[7] as number)) & 0xfff))}`
 }
 

@@ -43,10 +43,10 @@ const withoutSpaces =
 const segmenter = atFirstUse(() => new Intl.Segmenter('en', { granularity: 'word' }))
 
 function atFirstUse<Made>(make: () => Made): () => Made {
-  let made: Made | undefined
+  let value: Made | undefined
   return () => {
-    made ??= make()
-    return made
+    value ??= make()
+    return value
   }
 }
 

@@ -21,14 +21,14 @@ export function frameAt(path: string, at: number, column: number): string {
   const lines = linesOf(path)
   if (lines.length < at) return ''
   const width = String(at + 1).length
-  const shown = [at - 1, at, at + 1].flatMap((number) => {
+  const frame = [at - 1, at, at + 1].flatMap((number) => {
     const text = lines[number - 1]
     const own = `  ${number === at ? '>' : ' '} ${String(number).padStart(width)} | ${text}`
     const mark = `    ${' '.repeat(width)} | ${' '.repeat(column - 1)}^`
     return text === undefined ? [] : number === at ? [own, mark] : [own]
   })
   const near = relative('', path)
-  return `${near.startsWith('..') ? path : near}:${at}:${column}\n${shown.join('\n')}`
+  return `${near.startsWith('..') ? path : near}:${at}:${column}\n${frame.join('\n')}`
 }
 
 export function linesOf(path: string): readonly string[] {

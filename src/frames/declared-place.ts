@@ -15,10 +15,10 @@ export function placeFrame(place: string, files: Iterable<string>): string {
   const names = [...place.matchAll(/\["((?:[^"\\]|\\.)*)"\]|[^.[\]]+/g)].map(([name, quoted]) => quoted ?? name)
   const keys = [...files].flatMap((file) => writtenKeys(file, linesOf(file).join('\n')))
   for (let end = names.length; end > 0; end--) {
-    const found = longestMatch(names.slice(0, end), keys)
-    if (found === null) continue
-    const before = linesOf(found.file).join('\n').slice(0, found.at).split('\n')
-    return frameAt(found.file, before.length, (before.at(-1) as string).length + 1)
+    const match = longestMatch(names.slice(0, end), keys)
+    if (match === null) continue
+    const before = linesOf(match.file).join('\n').slice(0, match.at).split('\n')
+    return frameAt(match.file, before.length, (before.at(-1) as string).length + 1)
   }
   return ''
 }
@@ -30,8 +30,8 @@ export function placeFrame(place: string, files: Iterable<string>): string {
 function longestMatch(names: readonly string[], keys: readonly WrittenKey[]): WrittenKey | null {
   for (let length = names.length; length > 1 || length === names.length; length--) {
     const wanted = names.slice(-length).join('\n')
-    const found = keys.filter(({ path }) => path.join('\n') === wanted || path.slice(1).join('\n') === wanted)
-    if (found.length > 0) return found.length === 1 ? (found[0] as WrittenKey) : null
+    const matches = keys.filter(({ path }) => path.join('\n') === wanted || path.slice(1).join('\n') === wanted)
+    if (matches.length > 0) return matches.length === 1 ? (matches[0] as WrittenKey) : null
     if (length <= 1) return null
   }
   return null

@@ -76,9 +76,9 @@ export class ListReader {
   }
 }
 
-function checkPlace({ name, parent, collection }: Resource, given: string | undefined): void {
-  if (given !== undefined && parent === null)
+function checkPlace({ name, parent, collection }: Resource, parentId: string | undefined): void {
+  if (parentId !== undefined && parent === null)
     throw new HandlerFault(`It lists ${name} of a parent, but ${name} has none; use where.`)
-  if (given === undefined && collection.composite)
+  if (parentId === undefined && collection.composite)
     throw new HandlerFault(`It lists all ${name}; these are listed below a ${parent?.resource}: write parent.`)
 }

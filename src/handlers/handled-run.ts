@@ -82,12 +82,12 @@ export class HandledRun implements Decisions {
   on(write: ProposedWrite): Decision | null {
     if (!this.cover(write.resource.name, write.operations)) return null
     const name = heldName(write.resource, write.key)
-    const found = this.#decided.get(name)
-    if (!found) throw new Undecided(name, () => this.#decide(write))
-    if (found.revision !== write.revision || found.proposed !== JSON.stringify(write.after))
+    const decided = this.#decided.get(name)
+    if (!decided) throw new Undecided(name, () => this.#decide(write))
+    if (decided.revision !== write.revision || decided.proposed !== JSON.stringify(write.after))
       throw new ReadsChanged(name)
     const [first] = this.#answered ? [] : this.#decided.values()
-    return { after: found.row.now, effects: first === found ? (this.#rows?.effects(this) ?? []) : [] }
+    return { after: decided.row.now, effects: first === decided ? (this.#rows?.effects(this) ?? []) : [] }
   }
 
   call(call: ProposedCall): CallDecision {
@@ -135,11 +135,11 @@ export class HandledRun implements Decisions {
     const { step } = this.#request
     const handler = step ?? handlersOf(this.#sources.ownHandlers, resource.name, [operation.name])[0]
     const [, act] = handler as NamedHandler
-    const given = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
+    const payload = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
     const tools = new HandlerTools(this.#context(), row, undefined)
     const read = (returned: unknown) =>
       step ? (JSON.stringify(returned) ?? 'null') : outputText(operation, returned, resource)
-    const run = this.#call([step?.[0] ?? name, act], tools, row, given, [], read)
+    const run = this.#call([step?.[0] ?? name, act], tools, row, payload, [], read)
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
@@ -189,9 +189,9 @@ export class HandledRun implements Decisions {
   ): Promise<void> {
     const { name } = row.resource
     for (const [handler, act] of handlersOf(this.#sources.ownHandlers, name, operations)) {
-      const given = { item, input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now) }
+      const payload = { item, input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now) }
       const tools = new HandlerTools(this.#context(), row, item)
-      await this.#call([`${name}.${handler}`, act], tools, row, given, causes, refuseOutput)
+      await this.#call([`${name}.${handler}`, act], tools, row, payload, causes, refuseOutput)
     }
   }
 
@@ -200,7 +200,7 @@ export class HandledRun implements Decisions {
     [name, act]: NamedHandler,
     tools: HandlerTools,
     row: HeldRow | null,
-    given: object,
+    input: object,
     causes: readonly string[],
     read: (returned: unknown) => T,
   ): Promise<T> {
@@ -214,7 +214,7 @@ export class HandledRun implements Decisions {
     let ending: AbortController | undefined // most handlers need none
     const all = {
       ...tools.face,
-      ...given,
+      ...input,
       get next() {
         return copied(row?.now ?? null)
       },
@@ -231,9 +231,9 @@ export class HandledRun implements Decisions {
       await tools.finish()
       return read(returned)
     }
-    const made = await this.#bounded(name, run()).finally(() => ending?.abort())
+    const result = await this.#bounded(name, run()).finally(() => ending?.abort())
     for (const one of tools.requested) await this.#runHandlers(one.row, one, one.item, chain)
-    return made
+    return result
   }
 
   /** The result of a handler, if it ends before the time of the request is over. */

@@ -87,12 +87,12 @@ export class HandlerTools {
     this.#next(async () => {
       const resource = this.#resource(name)
       const list = this.#context.lists.read(resource, query, this.#context)
-      const found = await this.#context.rows.list(resource, list, this.#item === undefined ? null : this.#own)
-      if (query.limit === undefined && found.length >= list.window.limit)
+      const documents = await this.#context.rows.list(resource, list, this.#item === undefined ? null : this.#own)
+      if (query.limit === undefined && documents.length >= list.window.limit)
         throw new HandlerFault(
           `It lists more than ${list.window.limit - 1} ${name}; narrow it by where, or give a limit.`,
         )
-      return found
+      return documents
     })
 
   readonly set = (patch: unknown): void => {
@@ -129,9 +129,9 @@ export class HandlerTools {
       const { resource, now } = row
       admitState(resource, now, resource.machine?.writable.change, 'cannot be changed')
       await this.#admitOwner(resource, now)
-      const given = typeof patch === 'function' ? patch(copied(now)) : patch
+      const changes = typeof patch === 'function' ? patch(copied(now)) : patch
       const item = copied(now)
-      this.#context.rows.write(row, patchedDocument(resource, now as Document, given))
+      this.#context.rows.write(row, patchedDocument(resource, now as Document, changes))
       if (JSON.stringify(item) !== JSON.stringify(row.now)) this.requested.push({ row, operations: ['change'], item })
     })
 
@@ -149,15 +149,15 @@ export class HandlerTools {
     this.#say(async () => {
       const row = await this.#presentRow(name, id)
       const { resource, now } = row
-      const found = resource.machine?.transitions.find((one) => one.name === transition)
-      if (!found)
+      const declared = resource.machine?.transitions.find((one) => one.name === transition)
+      if (!declared)
         throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
-      admitState(resource, now, found.from, { transition })
-      const input = readFaultless(writesWrongly(name), () => readInput(found.input, body, resource.settings))
+      admitState(resource, now, declared.from, { transition })
+      const input = readFaultless(writesWrongly(name), () => readInput(declared.input, body, resource.settings))
       const { time, caller, rows } = this.#context
       const item = copied(now)
       row.entered = true
-      rows.write(row, { ...now, ...found.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
+      rows.write(row, { ...now, ...declared.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
       this.requested.push({ row, operations: [transition], item, input })
     })
 
@@ -212,10 +212,10 @@ export class HandlerTools {
 
   #resource(name: string): Resource {
     const { resources } = this.#context
-    const found = resources.get(name)
-    if (found && !pairSides(found)) return found
+    const resource = resources.get(name)
+    if (resource && !pairSides(resource)) return resource
     const others = [...resources.values()].filter((one) => !pairSides(one)).map((one) => one.name)
-    const says = found ? 'Handlers cannot use the pairs' : 'There is no resource'
+    const says = resource ? 'Handlers cannot use the pairs' : 'There is no resource'
     throw new HandlerFault(`${says} ${valueInWords(name)}; there are ${listInWords(others)}.`)
   }
 
@@ -230,15 +230,15 @@ export class HandlerTools {
     throw new HandlerFault(`It writes to ${name} ${row.key.id}, which does not exist.`)
   }
 
-  #keyOf({ name, parent, collection }: Resource, given: GivenId): RowKey {
+  #keyOf({ name, parent, collection }: Resource, target: GivenId): RowKey {
     const { account } = this.#context
-    if (typeof given === 'string' && !collection.composite) return { id: given, parent: null, account }
-    const owner = typeof given === 'object' && given !== null ? given[parent?.field ?? ''] : undefined
-    const id = typeof given === 'object' && given !== null ? given.id : given
+    if (typeof target === 'string' && !collection.composite) return { id: target, parent: null, account }
+    const owner = typeof target === 'object' && target !== null ? target[parent?.field ?? ''] : undefined
+    const id = typeof target === 'object' && target !== null ? target.id : target
     if (typeof id === 'string' && (!collection.composite || typeof owner === 'string'))
       return { id, parent: collection.composite ? (owner as string) : null, account }
     const form = collection.composite ? `{ ${parent?.field}, id }` : 'a text'
-    throw new HandlerFault(`It names one of ${name} by ${valueInWords(given)}; write its id as ${form}.`)
+    throw new HandlerFault(`It names one of ${name} by ${valueInWords(target)}; write its id as ${form}.`)
   }
 
   #newId(resource: Resource, document: Document): string {

@@ -27,9 +27,9 @@ export function laidOver(
 
 /** The value of a column of a document, as the database compares it. */
 function cellAt({ collection }: Resource, document: Document, column: string): Cell {
-  const found = collection.columns.find(({ name }) => name === column)
-  return found
-    ? cellIn(found, document)
+  const columnOfName = collection.columns.find(({ name }) => name === column)
+  return columnOfName
+    ? cellIn(columnOfName, document)
     : String(document[column === 'parent' ? (collection.parent?.field ?? '') : column])
 }
 
@@ -69,9 +69,9 @@ function isLike(text: string, parts: readonly string[]): boolean {
   if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false
   let at = first.length
   for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
+    const start = text.indexOf(part, at)
+    if (start < 0) return false
+    at = start + part.length
   }
   return at <= text.length - last.length
 }
@@ -81,8 +81,8 @@ function compared(resource: Resource, order: readonly Term[], a: Document, b: Do
     const [one, other] = [cellAt(resource, a, column), cellAt(resource, b, column)]
     if (one === null && other === null) continue
     if (one === null || other === null) return (one === null) === (nulls === 'first') ? -1 : 1
-    const found = compareCells(one, other)
-    if (found !== 0) return descending ? -found : found
+    const comparison = compareCells(one, other)
+    if (comparison !== 0) return descending ? -comparison : comparison
   }
   return 0
 }

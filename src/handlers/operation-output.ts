@@ -13,9 +13,11 @@ export function refuseOutput(returned: unknown): void {
 
 /** The output of an operation as JSON, checked like a body. */
 export function outputText({ output }: OwnOperation, returned: unknown, { settings }: Resource): string {
-  const given = returned ?? {}
-  if (!isObject(given))
+  const result = returned ?? {}
+  if (!isObject(result))
     throw new HandlerFault(`It returns ${valueInWords(returned)}; return an object with the fields of \`output\`.`)
-  const read = readFaultless('Its output is not as declared', () => readInput(output, structuredClone(given), settings))
+  const read = readFaultless('Its output is not as declared', () =>
+    readInput(output, structuredClone(result), settings),
+  )
   return JSON.stringify(Object.fromEntries(read))
 }

@@ -53,10 +53,10 @@ function missingHandlers(resources: Resources, handlers: Partial<OwnHandlers['ha
     if (own !== undefined && !isObject(own)) return [] // reported already
     return Object.entries(operations).flatMap(([name, { at, output }]) => {
       if (own && hasMember(own, name)) return []
-      const given = at === 'item' ? '{ item, input }' : '{ input }'
+      const parameters = at === 'item' ? '{ item, input }' : '{ input }'
       const body = output ? `return { ${Object.keys(output).join(', ')} }` : '…'
       const key = (text: string) => (/^\w+$/.test(text) ? text : `'${text}'`)
-      const mend = `Write it, as api.handlers({ ${key(resource)}: { async ${key(name)}(${given}) { ${body} } } }), and serve the file with that as its default export.`
+      const mend = `Write it, as api.handlers({ ${key(resource)}: { async ${key(name)}(${parameters}) { ${body} } } }), and serve the file with that as its default export.`
       return [{ place: `handlers.${resource}.${name}`, reason: 'The declared operation has no handler.', mend }]
     })
   })
@@ -146,14 +146,14 @@ export function usedByHandlers({ use, close }: OwnHandlers): {
   readonly used: () => Promise<unknown>
   readonly close: () => Promise<void>
 } {
-  let made: Promise<unknown> | undefined
+  let shared: Promise<unknown> | undefined
   return {
     used: () => {
-      made ??= (async () => use?.())()
-      return made
+      shared ??= (async () => use?.())()
+      return shared
     },
     close: async () => {
-      if (made && close) await close((await made) as never)
+      if (shared && close) await close((await shared) as never)
     },
   }
 }

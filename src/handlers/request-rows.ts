@@ -108,8 +108,8 @@ export class RequestRows {
   async get(resource: Resource, key: RowKey): Promise<HeldRow> {
     const name = heldName(resource, key)
     this.#sharing.admit(name)
-    const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#readShared(resource, key))
-    const row = this.#rows.get(name) ?? found // another read may have been faster
+    const held = this.#rows.get(name) ?? heldRow(resource, key, await this.#readShared(resource, key))
+    const row = this.#rows.get(name) ?? held // another read may have been faster
     this.#rows.set(name, row)
     return row
   }
@@ -249,13 +249,13 @@ const isAsRead = ({ revision, current }: HeldRow, now: ReadResult): boolean =>
   (current === null || now.is !== 'found' || (now.doc === current.doc && now.hidden === current.hidden))
 
 function heldRow(resource: Resource, key: RowKey, current: ReadResult): HeldRow {
-  const found = current.is === 'found' ? current : null
-  const before = found && decodeDocument(resource, found.doc, found.hidden)
+  const row = current.is === 'found' ? current : null
+  const before = row && decodeDocument(resource, row.doc, row.hidden)
   return {
     resource,
     key,
     revision: revisionOf(current),
-    current: found,
+    current: row,
     before,
     now: before,
     part: 'read',

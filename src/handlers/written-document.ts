@@ -10,20 +10,20 @@ import { HandlerFault, violationFault, writesWrongly } from './handler-fault.ts'
 
 /** A document with changed fields. Handlers may change read-only fields, but not derived ones. */
 export function patchedDocument(resource: Resource, prior: Document, patch: unknown): Document {
-  const given = checkedFields(
+  const values = checkedFields(
     resource,
     patch,
     prior,
     ({ from, name }) => from !== 'address' && !isManaged(resource, name),
   )
-  const document = completeDocumentBy(resource, ({ name }) => (given.has(name) ? given.get(name) : prior[name]))
+  const document = completeDocumentBy(resource, ({ name }) => (values.has(name) ? values.get(name) : prior[name]))
   return withDerivedValues(resource.collection.fields, document)
 }
 
 /** A new document without its id and its times. */
 export function newDocument(resource: Resource, fields: unknown): Document {
   const chosen = resource.settings.resource.id === 'client'
-  const given = checkedFields(
+  const values = checkedFields(
     resource,
     fields,
     null,
@@ -31,14 +31,14 @@ export function newDocument(resource: Resource, fields: unknown): Document {
   )
   const isMissing = ({ name, absent, from }: Member) =>
     absent === undefined &&
-    !given.has(name) &&
+    !values.has(name) &&
     name !== 'id' &&
     !isManaged(resource, name) &&
     isGiven(resource, name, from)
   const missing = resource.members.filter(isMissing)
   if (missing.length > 0)
     throw new HandlerFault(`It creates one of ${resource.name} without ${missing.map(({ name }) => name).join(', ')}.`)
-  const document = completeDocumentBy(resource, ({ name }) => given.get(name))
+  const document = completeDocumentBy(resource, ({ name }) => values.get(name))
   return withDerivedValues(resource.collection.fields, document)
 }
 
@@ -62,7 +62,7 @@ function checkedFields(
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch) || patch instanceof Promise)
     throw new HandlerFault(`It writes ${valueInWords(patch)} to ${resource.name}; write an object of fields.`)
   const faults: Violation[] = []
-  const given = new Map<string, unknown>()
+  const values = new Map<string, unknown>()
   for (const [name, value] of Object.entries(patch)) {
     const member = resource.byName.get(name)
     if (value === undefined) continue
@@ -71,8 +71,8 @@ function checkedFields(
       addViolation(faults, `/${name}`, 'read-only-field', 'is a file, which PUT and DELETE of its URL write.')
     else if (!isWritable(member)) addViolation(faults, `/${name}`, 'read-only-field', 'is set by the service.')
     else
-      given.set(name, member.check(mergePatch(member.field, prior?.[name], value), `/${name}`, faults, prior?.[name]))
+      values.set(name, member.check(mergePatch(member.field, prior?.[name], value), `/${name}`, faults, prior?.[name]))
   }
   if (faults.length > 0) throw violationFault(writesWrongly(resource.name), faults)
-  return given
+  return values
 }

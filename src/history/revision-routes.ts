@@ -187,9 +187,9 @@ const readDescription = (context: EndpointContext): OperationDescription => ({
 })
 
 function revisionIn(context: EndpointContext, intent: Intent, outcome: Outcome, number: string): StoredRevision {
-  const found = (outcome as RevisionPage).revisions.find(({ event }) => event.sequence === Number(number))
-  if (!found) throw missingRevision(context, intent, number)
-  return found
+  const revision = (outcome as RevisionPage).revisions.find(({ event }) => event.sequence === Number(number))
+  if (!revision) throw missingRevision(context, intent, number)
+  return revision
 }
 
 const missingRevision = ({ resource }: EndpointContext, { key }: Intent, number: string): Problem =>

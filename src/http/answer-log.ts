@@ -38,14 +38,14 @@ function loggedCaller(caller: Caller, { service, store, world }: ServerContext):
   const loggedCallers = world.state.of(makeLoggedCallers, null)
   const seen = loggedCallers.get(caller)
   if (seen) return seen
-  const shown = (text: string): string =>
+  const loggedText = (text: string): string =>
     how === 'plain' ? text : createHmac('sha256', store.secret).update(`log\n${text}`).digest('base64url').slice(0, 16)
-  const made = {
-    ...(caller.key !== undefined && { key: shown(caller.key) }),
-    ...(caller.account !== null && { account: shown(caller.account) }),
+  const identity = {
+    ...(caller.key !== undefined && { key: loggedText(caller.key) }),
+    ...(caller.account !== null && { account: loggedText(caller.account) }),
   }
-  loggedCallers.set(caller, made)
-  return made
+  loggedCallers.set(caller, identity)
+  return identity
 }
 const makeLoggedCallers = () => new WeakMap<Caller, LoggedCaller>()
 

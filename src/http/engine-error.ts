@@ -93,6 +93,6 @@ function requestLine(line: string, open: boolean): Omit<MessageHead, 'fields'> |
   const [before = '', sent = '', version = '', ...more] = line.split(' ')
   const method = /[!#$%&'*+.^_`|~\w-]+$/.exec(before.slice(-40))?.[0]
   const http = /^HTTP\/(\d\.\d)$/.exec(version)?.[1] ?? ''
-  const whole = http !== '' || (open && version === '' && sent.startsWith('/'))
-  return method !== undefined && whole && more.length === 0 ? { method, sent, http } : null
+  const isComplete = http !== '' || (open && version === '' && sent.startsWith('/'))
+  return method !== undefined && isComplete && more.length === 0 ? { method, sent, http } : null
 }

@@ -34,9 +34,9 @@ export async function listen(context: ServerContext, { port, host, socket }: Lis
     else server.listen(port, host, resolve)
   })
   const stopWatch = watchLoop(context)
-  const shown = host.includes(':') ? `[${host}]` : host
+  const hostText = host.includes(':') ? `[${host}]` : host
   return {
-    url: `http://${shown}:${(server.address() as AddressInfo).port}`,
+    url: `http://${hostText}:${(server.address() as AddressInfo).port}`,
     stop: (drain) => stopServer(server, drain, world, readers.resetAll).finally(stopWatch),
   }
 }

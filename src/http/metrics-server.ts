@@ -34,9 +34,9 @@ export async function serveMetrics(
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const shown = host.includes(':') ? `[${host}]` : host
+  const hostText = host.includes(':') ? `[${host}]` : host
   return {
-    url: `http://${shown}:${(server.address() as AddressInfo).port}/metrics`,
+    url: `http://${hostText}:${(server.address() as AddressInfo).port}/metrics`,
     close: () => {
       server.close()
       server.closeAllConnections()

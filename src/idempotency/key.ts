@@ -42,8 +42,8 @@ export function idempotencyKeyField({ naming, idempotency }: Settings): string |
 function keyFromHeader(call: Call): string | null {
   if (call.headers['idempotency-key'] === undefined) return null
   const [line = '', ...more] = headerLines(call, 'idempotency-key')
-  const found = quotedKeyPattern.exec(line)?.[1] ?? idempotencyKeyPattern.exec(line)?.[0]
-  if (found !== undefined && more.length === 0) return found
+  const key = quotedKeyPattern.exec(line)?.[1] ?? idempotencyKeyPattern.exec(line)?.[0]
+  if (key !== undefined && more.length === 0) return key
   throw invalidIdempotencyKey('Idempotency-Key', { in: 'header', name: 'Idempotency-Key' })
 }
 

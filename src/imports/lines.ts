@@ -54,9 +54,9 @@ class GrowingLine {
 
   end(): Line {
     const number = this.#number++
-    const whole = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
-    const marked = number === 1 && whole.subarray(0, 3).equals(byteOrderMark)
-    const line = { number, bytes: this.#length > this.#most ? null : marked ? whole.subarray(3) : whole }
+    const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
+    const marked = number === 1 && bytes.subarray(0, 3).equals(byteOrderMark)
+    const line = { number, bytes: this.#length > this.#most ? null : marked ? bytes.subarray(3) : bytes }
     this.#parts = []
     this.#length = 0
     return line

@@ -37,7 +37,7 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
     const context = { rows, resources, lists, types, caller, account, time: rows.time, newId: world.newId }
     return new HandlerTools(context, null, undefined)
   }
-  const { refuse, newId, caller: shown } = fresh().face
+  const { refuse, newId, caller: handlerCaller } = fresh().face
   const step = async (label: string, act: HandlerFunction): Promise<unknown> => {
     const outer = steps.getStore()
     if (outer !== undefined)
@@ -49,11 +49,11 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
     if (taken.size > mostSteps) throw new HandlerFault(`It takes more than ${mostSteps} steps; join some of them.`)
     signal.throwIfAborted()
     return JSON.parse(
-      job.earlierResults.get(label) ?? (await job.takeStep(label, (given) => steps.run(label, () => act(given)))),
+      job.earlierResults.get(label) ?? (await job.takeStep(label, (context) => steps.run(label, () => act(context)))),
     )
   }
   return {
-    ...{ id, attempt, signal, report, refuse, newId, caller: shown, use, step, dryRun: false },
+    ...{ id, attempt, signal, report, refuse, newId, caller: handlerCaller, use, step, dryRun: false },
     get now() {
       return timestampOf(world.now())
     },

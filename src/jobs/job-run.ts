@@ -73,10 +73,10 @@ export class JobRun {
   async run(): Promise<void> {
     const { sources, settings } = this.#context
     const { store, world } = sources
-    const found = await this.#read()
-    if (found.is !== 'found') return this.#forget(null)
-    const status = decodeDocument(this.#statuses, found.doc, found.hidden)
-    if (endedStates.includes(status.status)) return this.#forget(found)
+    const outcome = await this.#read()
+    if (outcome.is !== 'found') return this.#forget(null)
+    const status = decodeDocument(this.#statuses, outcome.doc, outcome.hidden)
+    if (endedStates.includes(status.status)) return this.#forget(outcome)
     if (!this.#called(status) && isLeftToOthers(this.#job, world.due())) return
     if (this.#called(status)) this.#operation = String(status.operation)
     try {
@@ -86,10 +86,10 @@ export class JobRun {
       this.#isCounted = true
       await this.#change((document) => ({ ...document, status: 'running' }))
       const steps = rowsIn(await store.execute(tablePlan(findSteps, { id: this.#job.id })))
-      const known = new Map(steps.map(({ name, result }) => [String(name), String(result)]))
+      const results = new Map(steps.map(({ name, result }) => [String(name), String(result)]))
       const stopRenewing = world.every(renewInterval, () => void this.#renew())
       try {
-        const result = await this.#result(status, known)
+        const result = await this.#result(status, results)
         await this.#change((document) => ({
           ...document,
           status: 'succeeded',
@@ -228,9 +228,9 @@ export class JobRun {
     const { store, world } = this.#context.sources
     const taken = world.due() + jobLease
     try {
-      const found = await this.#read()
+      const outcome = await this.#read()
       const kept = rowsIn(await store.execute(this.#keeps({ taken })))
-      if (kept.length === 0 || found.is !== 'found' || isEnded(found)) this.#ending.abort(lostReason)
+      if (kept.length === 0 || outcome.is !== 'found' || isEnded(outcome)) this.#ending.abort(lostReason)
       else this.#job = { ...this.#job, taken }
     } catch {
       // The lease is valid for longer than until the next renewal.
@@ -246,13 +246,13 @@ export class JobRun {
   }
 
   /** Removes the status whose retention is over, and with it the job and its steps. */
-  async #forget(found: FoundRow | null): Promise<void> {
+  async #forget(status: FoundRow | null): Promise<void> {
     const { store, writer } = this.#context.sources
     const [read, { id }] = [this.#statusRead(), this.#job]
     const removed = { key: this.#key, time: read.time, takes: new Set<string>() }
     const decide: Decide['decide'] = (current) =>
       current.is === 'found' ? writer.remove(this.#statuses, removed, current) : { do: 'keep' }
-    if (found) await store.execute({ do: 'decide', read, decide })
+    if (status) await store.execute({ do: 'decide', read, decide })
     else for (const run of [removeSteps, removeJob]) await store.execute(tablePlan(run, { id }))
   }
 

@@ -36,8 +36,8 @@ const calendarOf = ({ cron, zone = 'UTC', run }: ScheduleDeclaration): string =>
 export async function adoptSchedules(context: JobContext): Promise<void> {
   const { resources, store } = context.sources
   for (const schedule of schedulesOf(resources)) {
-    const found = rowsIn(await store.execute(tablePlan(findJob, { id: schedule.id }))) as readonly Partial<JobRow>[]
-    if (found[0]?.calendar !== calendarOf(schedule.declared)) await adoptSchedule(context, schedule)
+    const jobs = rowsIn(await store.execute(tablePlan(findJob, { id: schedule.id }))) as readonly Partial<JobRow>[]
+    if (jobs[0]?.calendar !== calendarOf(schedule.declared)) await adoptSchedule(context, schedule)
   }
 }
 
@@ -49,11 +49,11 @@ async function adoptSchedule({ sources: { store, world } }: JobContext, { id, de
 /** Starts the operation of a schedule that is due. Times that were missed meanwhile start it only once. */
 export async function runSchedule(context: JobContext, job: JobRow): Promise<void> {
   const { resources, store, world, writer } = context.sources
-  const found = schedulesOf(resources).find(({ id }) => id === job.id)
-  if (job.calendar !== (found && calendarOf(found.declared)) && isLeftToOthers(job, world.due())) return
-  if (!found) return void (await store.execute(tablePlan(removeJob, { id: job.id })))
-  if (job.calendar !== calendarOf(found.declared)) return adoptSchedule(context, found)
-  const { resource, declared } = found
+  const schedule = schedulesOf(resources).find(({ id }) => id === job.id)
+  if (job.calendar !== (schedule && calendarOf(schedule.declared)) && isLeftToOthers(job, world.due())) return
+  if (!schedule) return void (await store.execute(tablePlan(removeJob, { id: job.id })))
+  if (job.calendar !== calendarOf(schedule.declared)) return adoptSchedule(context, schedule)
+  const { resource, declared } = schedule
   const operation = resource.operations.find(({ name }) => name === declared.run)
   if (!operation) return
   const time = world.now()

@@ -122,10 +122,10 @@ export function* expireCopies({ now, mark }: Dialect, retention: number, due: nu
 /** The fields that have copies, by the stored name of their collection. */
 export function* readCopiedFields(): Steps<ReadonlyMap<string, readonly string[]>> {
   const rows = yield { text: `SELECT DISTINCT collection, field FROM ${copyTable}`, values: [] }
-  const found = new Map<string, string[]>()
+  const fields = new Map<string, string[]>()
   for (const { collection, field } of rows)
-    found.set(collection as string, [...(found.get(collection as string) ?? []), field as string])
-  return found
+    fields.set(collection as string, [...(fields.get(collection as string) ?? []), field as string])
+  return fields
 }
 
 /** A declared field that a dropped value would be restored to, unless the field is written first. */

@@ -70,13 +70,13 @@ class Erasure {
   *recordsIn(table: RecordTable): Steps<number> {
     this.#emptied = new Set()
     this.#further = yield* this.#furtherRows(table)
-    const found = table.counts === 'events' ? yield* this.#foundEvents(table) : yield* this.#foundRevisions(table)
-    const numbered = found.toSorted((one, other) => Number(one.number) - Number(other.number))
+    const records = table.counts === 'events' ? yield* this.#foundEvents(table) : yield* this.#foundRevisions(table)
+    const numbered = records.toSorted((one, other) => Number(one.number) - Number(other.number))
     yield* this.#ownRecords(
       table,
       numbered.filter((row) => this.#isOwn(row)),
     )
-    for (const row of found) {
+    for (const row of records) {
       yield* this.#movedRecord(table, row)
       this.#noteRemoved(row)
     }
@@ -98,19 +98,19 @@ class Erasure {
 
   /** The further rows of records that name the row. */
   *#furtherRows({ table, rows, counts }: RecordTable): Steps<Map<string, FurtherRows>> {
-    const found = yield* scannedRows(this.#context, {
+    const mentioning = yield* scannedRows(this.#context, {
       ...{ table: rows, by: 'event', from: '', columns: 'event, documents' },
       where: (bind) => mentions('documents', this.#key.id, bind),
     })
-    const ids = JSON.stringify(found.map(({ event }) => event))
+    const ids = JSON.stringify(mentioning.map(({ event }) => event))
     const { itemsOf } = this.#context.dialect
     const where = (bind: Bind) => `id IN (${itemsOf(bind(ids))})`
     const records =
       counts === 'events'
         ? yield { text: `SELECT id, account FROM ${table} WHERE id IN (${itemsOf(this.#mark(1))})`, values: [ids] }
-        : yield* this.#revisionsOf(found.length === 0 ? [] : this.#recorded(), { columns: 'id, account', where })
-    const known = new Set(records.filter((row) => this.#isOfAccount(row)).map(({ id }) => id))
-    const all = found.filter(({ event }) => known.has(event))
+        : yield* this.#revisionsOf(mentioning.length === 0 ? [] : this.#recorded(), { columns: 'id, account', where })
+    const eventIds = new Set(records.filter((row) => this.#isOfAccount(row)).map(({ id }) => id))
+    const all = mentioning.filter(({ event }) => eventIds.has(event))
     return new Map(
       all.map(({ event, documents }) => [
         String(event),
@@ -128,12 +128,12 @@ class Erasure {
     all: readonly PreparedCollection[],
     asked: { readonly columns: string; readonly where: (bind: Bind) => string },
   ): Steps<ResultRow[]> {
-    const found: ResultRow[] = []
+    const records: ResultRow[] = []
     for (const { collection } of all) {
       const within = { resource: storedNameOf(collection) }
-      found.push(...(yield* scannedRows(this.#context, { table: history, by: 'at', from: -1, within, ...asked })))
+      records.push(...(yield* scannedRows(this.#context, { table: history, by: 'at', from: -1, within, ...asked })))
     }
-    return found
+    return records
   }
 
   /** The events of the row, and those of other rows that may have values of it or have belonged to it. */

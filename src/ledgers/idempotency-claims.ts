@@ -147,14 +147,14 @@ export function* emptyKeys(context: StoreContext, collection: string, id: string
     where: (bind) =>
       `fingerprint <> '' AND ((collection = ${bind(own)} AND id = ${bind(id)}) OR (answer IS NOT NULL AND ${mentions('answer', id, bind)}))`,
   })
-  const found = rows.filter((row) => {
+  const expired = rows.filter((row) => {
     if (row.collection === own && row.id === id) return true
     const { doc, revision } = JSON.parse(String(row.answer)) as StoredAnswer
     return revision === 0 && hasText(JSON.parse(doc), id)
   })
-  for (const { hash } of found)
+  for (const { hash } of expired)
     yield* performTablePlan(context, tablePlan(emptyKey, { hash: String(hash), none: null, empty: '' }))
-  return found.length
+  return expired.length
 }
 
 /** Whether a text is among the values, at any depth. */

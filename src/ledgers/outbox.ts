@@ -118,8 +118,8 @@ export function* presentTables({ dialect: { name, itemsOf, mark } }: StoreContex
     name === 'sqlite'
       ? `SELECT name FROM sqlite_schema WHERE name IN (${names})`
       : `SELECT name FROM (${names}) AS names (name) WHERE to_regclass(name) IS NOT NULL`
-  const found = yield { text, values: [JSON.stringify(recordTables.map(({ table }) => table))] }
-  return recordTables.filter(({ table }) => found.some((row) => row.name === table))
+  const present = yield { text, values: [JSON.stringify(recordTables.map(({ table }) => table))] }
+  return recordTables.filter(({ table }) => present.some((row) => row.name === table))
 }
 
 /** The action of a revision whose changes an erasure has emptied: an update that is shown without changes. No state has this name. */
@@ -400,12 +400,12 @@ function* eventsBetween(
       values: [after, last, ...values],
       autocommit: 'read',
     }
-    const found = yield* storedEvents(context, rows)
-    events.push(...found.filter(({ collection, doc }) => visible?.of(collection)?.matches(doc) ?? true))
+    const stored = yield* storedEvents(context, rows)
+    events.push(...stored.filter(({ collection, doc }) => visible?.of(collection)?.matches(doc) ?? true))
     const position = Number(rows.at(-1)?.position)
     if (visible && events.length >= plan.limit) {
-      const shown = events.slice(0, plan.limit)
-      return { events: shown, position: shown.at(-1)?.position ?? position }
+      const page = events.slice(0, plan.limit)
+      return { events: page, position: page.at(-1)?.position ?? position }
     }
     if (rows.length < limit) return { events, position: to }
     if (!visible) return { events, position }
@@ -480,12 +480,12 @@ function* readEventRows(
     .map(({ row }) => row.id)
   if (ids.length === 0) return new Map()
   const { mark, itemsOf } = dialect
-  const found = yield {
+  const rows = yield {
     text: `SELECT event, documents FROM ${table} WHERE event IN (${itemsOf(mark(1))})`,
     values: [JSON.stringify(ids)],
     autocommit: 'read',
   }
-  return new Map(found.map(({ event, documents }) => [event, JSON.parse(String(documents)) as EventRows]))
+  return new Map(rows.map(({ event, documents }) => [event, JSON.parse(String(documents)) as EventRows]))
 }
 
 /** Events with their documents in the current shape; without those of resources that are no longer declared. */

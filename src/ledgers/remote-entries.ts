@@ -182,15 +182,15 @@ export function* readReferrers(
   const { target: name } = linkKey(target, key, collection)
   const where = `home = ${mark(1)} AND target = ${mark(2)} AND collection = ${mark(3)} AND holder > ${mark(4)}`
   const text = `SELECT holder, time FROM ${linkTable} WHERE ${where} ORDER BY holder LIMIT ${batchSize}`
-  const found: Referrer[] = []
+  const referrers: Referrer[] = []
   for (let last = ''; ; ) {
     const rows = yield { text, values: [rowShardKey(target, key), name, collection, last] }
     for (const row of rows) {
       last = row.holder as string
       const [account, parent, id] = JSON.parse(last) as [string | null, string | null, string]
-      found.push({ key: { account, parent, id }, old: Number(row.time) < time - linkGracePeriod })
+      referrers.push({ key: { account, parent, id }, old: Number(row.time) < time - linkGracePeriod })
     }
-    if (rows.length < batchSize) return found
+    if (rows.length < batchSize) return referrers
   }
 }
 

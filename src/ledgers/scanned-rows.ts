@@ -25,7 +25,7 @@ export function* scannedRows(
   { dialect }: Pick<StoreContext, 'dialect'>,
   { table, by, from, within = {}, columns, where }: Scan,
 ): Steps<ResultRow[]> {
-  const found: ResultRow[] = []
+  const rows: ResultRow[] = []
   const fixed = Object.entries(within)
   for (let after = from; ; ) {
     const values: Cell[] = []
@@ -36,9 +36,9 @@ export function* scannedRows(
       values: [...values],
     }
     const last = (slice?.last ?? null) as Cell
-    if (last === null) return found
+    if (last === null) return rows
     const text = `SELECT ${columns} FROM ${table} WHERE ${head}${by} > ${dialect.mark(values.length)} AND ${by} <= ${bind(last)} AND (${where(bind)})`
-    found.push(...(yield { text, values }))
+    rows.push(...(yield { text, values }))
     after = last
   }
 }

@@ -53,8 +53,12 @@ export function quotasOf(declared: DeclaredTiers, { lease, headers }: Settings['
 function tierOf(name: string, { features = [], ...declared }: DeclaredTier, lease: number): Tier {
   const usual: Partition = name === anonymousTier ? 'address' : 'caller'
   const quotas = Object.entries(declared) as [string, number | DeclaredQuota][]
-  const policies = quotas.map(([policy, given]): QuotaPolicy => {
-    const { quota, window = 'PT1H', partition = usual } = typeof given === 'number' ? { quota: given } : given
+  const policies = quotas.map(([policy, declaredQuota]): QuotaPolicy => {
+    const {
+      quota,
+      window = 'PT1H',
+      partition = usual,
+    } = typeof declaredQuota === 'number' ? { quota: declaredQuota } : declaredQuota
     return {
       tier: name,
       name: policy,
@@ -64,6 +68,6 @@ function tierOf(name: string, { features = [], ...declared }: DeclaredTier, leas
       lease: Math.floor((quota * lease) / 100),
     }
   })
-  const shown = policies.map((one) => `"${one.name}";q=${one.quota};w=${one.window / 1000}`).join(', ')
-  return { features: features as readonly string[], policies, policyHeader: shown }
+  const policyHeader = policies.map((one) => `"${one.name}";q=${one.quota};w=${one.window / 1000}`).join(', ')
+  return { features: features as readonly string[], policies, policyHeader }
 }

@@ -9,13 +9,13 @@ export function readAlternatives(text: string): readonly ListParameter[] | strin
   if (!/^\(.*\)$/s.test(text)) return 'or must be filters in parentheses, as or=(status=paid;total[gte]=100).'
   const parts = text.slice(1, -1).split(';', mostAlternatives + 1)
   if (parts.length > mostAlternatives) return `or has at most ${mostAlternatives} filters.`
-  const found: ListParameter[] = []
+  const parameters: ListParameter[] = []
   for (const [i, part] of parts.entries()) {
     const read = readPart(part)
     if (typeof read === 'string') return `Filter ${i + 1} of or ${read}`
-    found.push(read)
+    parameters.push(read)
   }
-  return found
+  return parameters
 }
 
 function readPart(part: string): ListParameter | string {

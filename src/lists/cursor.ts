@@ -56,10 +56,10 @@ export function readCursor(
   { secrets, due, restoredAt }: ServiceWorld,
 ): CursorContent | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
-  const given = bytes.subarray(0, macLength)
+  const mac = bytes.subarray(0, macLength)
   const body = bytes.subarray(macLength)
   const genuine =
-    given.length === macLength && secrets.some((secret) => timingSafeEqual(given, cursorMac(secret, list, body)))
+    mac.length === macLength && secrets.some((secret) => timingSafeEqual(mac, cursorMac(secret, list, body)))
   if (!genuine || bytes.toString('base64url') !== text) return 'invalid-cursor'
   if (body[0] !== plainFormat && body[0] !== packedFormat) return 'invalid-cursor' // of another release
   const payload = body[0] === packedFormat ? inflateRawSync(body.subarray(1)) : body.subarray(1)

@@ -21,14 +21,14 @@ function pathsOf(path: string, own: Field): string[] {
 
 /** Makes the reader of the parameter, which adds mistakes to `faults`. */
 export function fieldSelectionReader(resource: Resource) {
-  const known = new Set(selectableFields(resource))
+  const selectable = new Set(selectableFields(resource))
   return (text: string | undefined, faults: Violation[]): FieldSelection | null => {
     if (text === undefined) return null
     const names = [...new Set(text.split(','))].sort()
-    const unknown = names.find((name) => !known.has(name))
+    const unknown = names.find((name) => !selectable.has(name))
     if (unknown === undefined) return { names, tree: treeOf(['id', ...names]) }
-    const all = [...known].join(', ')
-    const guess = nearestName(shortName(unknown), [...known])
+    const all = [...selectable].join(', ')
+    const guess = nearestName(shortName(unknown), [...selectable])
     const meant = guess ? ` Did you mean ${guess}?` : ''
     faults.push(
       unknown === ''

@@ -19,10 +19,10 @@ export function parseFilterName(name: string): { field: string; operator: string
 }
 
 /** The conditions of all filters. Adds their mistakes to `faults`. */
-export function filterConditions(given: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
+export function filterConditions(parameters: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
   const { maxFilters } = rules.resource.settings.list
-  const filters = given.filter(([name]) => parseFilterName(name) !== null)
-  const any = given.find(([name]) => name === 'or')
+  const filters = parameters.filter(([name]) => parseFilterName(name) !== null)
+  const any = parameters.find(([name]) => name === 'or')
   const alternatives = any ? readAlternatives(any[1]) : []
   const count = filters.length + alternatives.length
   const beyond = filters[maxFilters] ?? any
@@ -45,11 +45,11 @@ export function filterConditions(given: QueryParameters, rules: ListRules, fault
 /** The condition that one of the filters of `or` holds. The column of the condition has no meaning. R234. */
 function anyOf(alternatives: QueryParameters, rules: ListRules, faults: Violation[]): Condition {
   const of = alternatives.map(([name, value]) => {
-    const found = parseFilterName(name)
-    const read = found ? readFilter(name, value, rules) : unknownFilter(name, name, rules)
+    const filter = parseFilterName(name)
+    const read = filter ? readFilter(name, value, rules) : unknownFilter(name, name, rules)
     if (!('message' in read)) return [read].flat()
     const { type, message } = read
-    const field = shortName(found?.field ?? name)
+    const field = shortName(filter?.field ?? name)
     faults.push(queryViolation(type, 'or', message.includes(field) ? message : `${field}: ${message}`))
     return []
   })
@@ -106,15 +106,15 @@ function readSet(
   { column, cell, read, conditions }: FilterRule,
   { resource }: ListRules,
 ): FilterResult {
-  const given = setMembers(text, resource.settings.list.maxSetSize)
-  if (typeof given === 'string') return queryViolation('invalid-parameter-value', name, given)
-  const values = given.map(read)
+  const members = setMembers(text, resource.settings.list.maxSetSize)
+  if (typeof members === 'string') return queryViolation('invalid-parameter-value', name, members)
+  const values = members.map(read)
   const bad = values.findIndex((one) => typeof one === 'string')
   if (bad >= 0)
     return queryViolation('invalid-parameter-value', name, `Member ${bad + 1} of the set is wrong: ${values[bad]}`)
-  const found = values.map((one) => (one as { value: unknown }).value)
-  if (conditions) return conditions('in', found) ?? unanswerableFilter(name)
-  return { column, is: 'in', values: [...new Set(found.map(cell))] }
+  const sound = values.map((one) => (one as { value: unknown }).value)
+  if (conditions) return conditions('in', sound) ?? unanswerableFilter(name)
+  return { column, is: 'in', values: [...new Set(sound.map(cell))] }
 }
 
 function readNullFilter(name: string, text: string, { column, conditions }: FilterRule): FilterResult {
@@ -127,8 +127,8 @@ function readNullFilter(name: string, text: string, { column, conditions }: Filt
 
 function readLikeFilter(name: string, text: string, { column, fold, raw, conditions }: FilterRule): FilterResult {
   const read = raw(text)
-  const found = typeof read === 'string' ? read : likePatternParts(text)
-  if (typeof found === 'string') return queryViolation('invalid-parameter-value', name, found)
+  const parts = typeof read === 'string' ? read : likePatternParts(text)
+  if (typeof parts === 'string') return queryViolation('invalid-parameter-value', name, parts)
   if (conditions) return conditions('like', text) ?? unanswerableFilter(name)
-  return { column, is: 'like', parts: fold ? found.map(folded) : found }
+  return { column, is: 'like', parts: fold ? parts.map(folded) : parts }
 }

@@ -6,14 +6,14 @@ const mostLength = 256
 /** The literal parts between the wildcards, or a message if the pattern is invalid. R69, R70. */
 export function likePatternParts(pattern: string): readonly string[] | string {
   if ([...pattern].length > mostLength) return `A pattern has at most ${mostLength} characters.`
-  const found = ['']
+  const parts = ['']
   for (let i = 0; i < pattern.length; i++) {
     const character = pattern[i] as string
-    if (character === '%') found.push('')
-    else if (character !== '\\') found.push((found.pop() as string) + character)
-    else if (pattern[i + 1] === '%' || pattern[i + 1] === '\\') found.push((found.pop() as string) + pattern[++i])
+    if (character === '%') parts.push('')
+    else if (character !== '\\') parts.push((parts.pop() as string) + character)
+    else if (pattern[i + 1] === '%' || pattern[i + 1] === '\\') parts.push((parts.pop() as string) + pattern[++i])
     else return 'A backslash in a pattern must come before a percent sign or another backslash: \\% or \\\\.'
   }
-  if (found.length - 1 > mostWildcards) return `A pattern has at most ${mostWildcards} wildcards.`
-  return found.length === 1 ? ['', found[0] as string, ''] : found
+  if (parts.length - 1 > mostWildcards) return `A pattern has at most ${mostWildcards} wildcards.`
+  return parts.length === 1 ? ['', parts[0] as string, ''] : parts
 }

@@ -28,13 +28,13 @@ export function listQueryReader(rules: ListRules): (target: string, world: Servi
     const before = queries.get(text)
     const again = before && (at === null ? before : atCursor(before, at.cursor, rules, world))
     if (again) return again
-    const found = readListQuery(parametersOf(target), rules, listName(target), world)
-    const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // percent-encoded
-    if (isHidden || text.length > mostText) return found
-    if (before) return found
-    if (once.get(text)) return queries.set(text, found)
+    const query = readListQuery(parametersOf(target), rules, listName(target), world)
+    const isHidden = at === null && query.parameters.some(([name]) => name === 'cursor') // percent-encoded
+    if (isHidden || text.length > mostText) return query
+    if (before) return query
+    if (once.get(text)) return queries.set(text, query)
     once.set(text, true)
-    return found
+    return query
   }
 }
 
@@ -68,17 +68,22 @@ const listName = (target: string): string =>
   targetPath(target).split('/').filter(Boolean).map(decodeURIComponent).join('/')
 
 /** The query of a list; throws all its mistakes at once. `list` is its name, with its parent. R53, R154. */
-export function readListQuery(given: QueryParameters, rules: ListRules, list: string, world: ServiceWorld): ListQuery {
+export function readListQuery(
+  parameters: QueryParameters,
+  rules: ListRules,
+  list: string,
+  world: ServiceWorld,
+): ListQuery {
   const { settings } = rules.resource
   const { parameterNames } = rules
   const isKnown = (name: string) => listParameterNames.includes(name) || parameterNames.includes(name)
-  const { values, where, faults } = readConditions(given, rules, isKnown, parameterNames)
+  const { values, where, faults } = readConditions(parameters, rules, isKnown, parameterNames)
   const terms = readSort(values, rules, faults)
   const bound = cursorBound([...values], terms, rules)
   const fields = rules.readFields(values.get('fields'), faults)
   const embed = rules.readEmbed(values.get('embed'), faults)
   const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
-  if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, given))
+  if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, parameters))
   const { totals, countLimit } = settings.list.pagination
   const counted = totals === 'exact' && style !== 'cursor'
   return {
@@ -90,7 +95,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
     style,
     list,
     bound,
-    parameters: given,
+    parameters,
     prepared: new Prepared(),
     countTo: counted ? (countLimit ?? Number.MAX_SAFE_INTEGER) : null,
   }
@@ -101,7 +106,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
  * for each mistake.
  */
 export function readConditions(
-  given: QueryParameters,
+  parameters: QueryParameters,
   rules: ListRules,
   isKnown: (name: string) => boolean,
   accepted: readonly string[],
@@ -116,9 +121,9 @@ export function readConditions(
     if (name === 'version') return resource.settings.versions.carriers.includes('query')
     return filter === null ? isKnown(name) : fields.has(filter.field)
   }
-  const faults = nameViolations(given, isParameter, accepted, resource.settings)
+  const faults = nameViolations(parameters, isParameter, accepted, resource.settings)
   const values = new Map<string, string>()
-  for (const [name, value] of given) if (isParameter(name) && !values.has(name)) values.set(name, value)
+  for (const [name, value] of parameters) if (isParameter(name) && !values.has(name)) values.set(name, value)
   const where = [...filterConditions([...values], rules, faults), ...searchConditions(values.get('search'), faults)]
   return { values, where, faults }
 }
@@ -136,8 +141,8 @@ function cursorBound(parameters: QueryParameters, terms: readonly Term[], { colu
 }
 
 /** Violations in the order of the parameters. */
-export function inParameterOrder(faults: readonly Violation[], given: QueryParameters): Violation[] {
-  const places = new Map(given.map(([name], i) => [name, i] as const).reverse())
+export function inParameterOrder(faults: readonly Violation[], parameters: QueryParameters): Violation[] {
+  const places = new Map(parameters.map(([name], i) => [name, i] as const).reverse())
   const place = ({ name }: Violation) => places.get(name as string) ?? 0
   return faults.toSorted((a, b) => place(a) - place(b))
 }

@@ -235,12 +235,12 @@ function valueReaderOf(
   const check = valueCheckOf({ ...field, options }, { ...rules, isId })
   const [read, what] = fieldKind(field.kind, rules.kinds).parse ?? []
   return (text) => {
-    const given = read ? read(text) : text
-    if (given === undefined) return `${name} must be ${what}.`
+    const raw = read ? read(text) : text
+    if (raw === undefined) return `${name} must be ${what}.`
     if (field.kind === 'text')
       return text.includes('\u0000') ? `${name} must not have the character U+0000.` : { value: text }
     const faults: Violation[] = []
-    const value = check(given, `/${name}`, faults)
+    const value = check(raw, `/${name}`, faults)
     return faults[0] ? faults[0].message : { value }
   }
 }

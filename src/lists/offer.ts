@@ -25,9 +25,9 @@ const sampleTexts = [
 function isAnswered({ conditions, read, raw, textual }: FilterRule, operator: Operator, field?: Field): boolean {
   if (conditions === null) return true
   const compare = textual && !['eq', 'ne', 'in'].includes(operator) ? raw : read
-  const found = [...(field?.values ?? []), ...sampleTexts].map(compare).find((one) => typeof one !== 'string')
-  if (operator !== 'null' && found === undefined) return true
-  const value = operator === 'null' ? true : found?.value
+  const sample = [...(field?.values ?? []), ...sampleTexts].map(compare).find((one) => typeof one !== 'string')
+  if (operator !== 'null' && sample === undefined) return true
+  const value = operator === 'null' ? true : sample?.value
   try {
     return conditions(operator, operator === 'in' ? [value] : value) !== null
   } catch {

@@ -27,8 +27,8 @@ export function olderRules(own: ListRules, today: ListRules, asking: QueryTransl
   const { order = ['id'], sorts = {} } = own.resource.declaration
   const keys = (terms: readonly string[]) => terms.flatMap((term) => translateOrder(term, today, asking) ?? [])
   const sortable = [...own.sorts.keys()].flatMap((name) => {
-    const found = translateOrder(name, today, asking)
-    return found === null ? [] : [[name, found] as const]
+    const translated = translateOrder(name, today, asking)
+    return translated === null ? [] : [[name, translated] as const]
   })
   const customs = Object.entries(sorts).map(([name, terms]) => [name, keys(terms)] as const)
   const usual = keys(order)
@@ -52,12 +52,12 @@ function translateOrder(
   today: ListRules,
   { order, rulesOf }: QueryTranslation,
 ): readonly SortKey[] | null {
-  const found = order(term)?.flatMap((one): (SortKey | undefined)[] =>
+  const keys = order(term)?.flatMap((one): (SortKey | undefined)[] =>
     typeof one === 'string'
       ? [sortKeyIn(one, today)]
       : one.asks.map((param) => joinedSortKey(param, one, today, rulesOf(one.today))),
   )
-  return found?.every((one) => one !== undefined) ? found : null
+  return keys?.every((one) => one !== undefined) ? keys : null
 }
 
 function sortKeyIn(term: string, { keys }: ListRules): SortKey | undefined {
@@ -127,6 +127,6 @@ function conditionOf({ field, is, value }: Comparison, { filters, internalColumn
     return values.length === 1 ? { column, is: 'eq', value: values[0] as Cell } : { column, is, values }
   }
   if (is !== 'like') return { column, is, value: cell(value) }
-  const found = likePatternParts(value as string)
-  return typeof found === 'string' ? null : { column, is, parts: fold ? found.map(folded) : found }
+  const parts = likePatternParts(value as string)
+  return typeof parts === 'string' ? null : { column, is, parts: fold ? parts.map(folded) : parts }
 }

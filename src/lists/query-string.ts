@@ -88,27 +88,31 @@ const mostExplained = 50 // no answer lists more mistakes, R154
 
 /** The unknown and the repeated parameters. R22, R23. */
 export function nameViolations(
-  given: QueryParameters,
+  parameters: QueryParameters,
   isKnown: (name: string) => boolean,
   accepted: readonly string[],
   { query }: Settings,
 ): Violation[] {
   const seen = new Set<string>()
-  const found: Violation[] = []
-  for (const [name] of given) {
+  const violations: Violation[] = []
+  for (const [name] of parameters) {
     if (query.ignored.includes(name)) continue
     const isRepeated = seen.has(name)
     seen.add(name)
     if (isRepeated)
-      found.push(
+      violations.push(
         queryViolation('repeated-parameter', name, `${shortName(name)} is given more than once; give it once.`),
       )
     else if (!isKnown(name) && query.unknown === 'reject')
-      found.push(
-        queryViolation('unknown-parameter', name, found.length < mostExplained ? unknownParameter(name, accepted) : ''),
+      violations.push(
+        queryViolation(
+          'unknown-parameter',
+          name,
+          violations.length < mostExplained ? unknownParameter(name, accepted) : '',
+        ),
       )
   }
-  return found
+  return violations
 }
 
 function unknownParameter(name: string, accepted: readonly string[]): string {
@@ -124,10 +128,10 @@ export function namedParameters(
   names: readonly string[],
   settings: Settings,
 ): { readonly values: ReadonlyMap<string, string>; readonly faults: Violation[] } {
-  const given = parametersOf(target)
+  const parameters = parametersOf(target)
   const accepted = settings.versions.carriers.includes('query') ? [...names, 'version'] : names
-  const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
-  return { values: new Map(given), faults }
+  const faults = nameViolations(parameters, (name) => accepted.includes(name), accepted, settings)
+  return { values: new Map(parameters), faults }
 }
 
 /**
@@ -145,9 +149,9 @@ export function refuseParameters(
     ...(settings.versions.carriers.includes('query') ? ['version'] : []),
     ...(hasDryRun ? [dryRun] : []),
   ]
-  const given = parametersOf(target)
-  const violations = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
-  for (const [name, value] of given)
+  const parameters = parametersOf(target)
+  const violations = nameViolations(parameters, (name) => accepted.includes(name), accepted, settings)
+  for (const [name, value] of parameters)
     if (name === dryRun && accepted.includes(name) && value !== 'true' && value !== 'false')
       violations.push(queryViolation('invalid-parameter-value', name, `${name} has to be true or false.`))
   if (violations.length > 0) throw invalidQuery(violations)

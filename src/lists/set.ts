@@ -4,14 +4,14 @@
 export function setMembers(text: string, most: number): readonly string[] | string {
   if (!text.endsWith(')')) return 'A set must end with a closing parenthesis, as in:(a,b).'
   const inner = text.slice('in:('.length, -1)
-  const found: string[] = []
-  if (!/[^ ]/.test(inner)) return found
+  const members: string[] = []
+  if (!/[^ ]/.test(inner)) return members
   for (let at = 0; ; ) {
     const member = memberAt(inner, at)
-    if (typeof member === 'string') return `Member ${found.length + 1} of the set ${member}`
-    found.push(member.value)
-    if (found.length > most) return `A set has at most ${most} members.`
-    if (member.end === inner.length) return found
+    if (typeof member === 'string') return `Member ${members.length + 1} of the set ${member}`
+    members.push(member.value)
+    if (members.length > most) return `A set has at most ${most} members.`
+    if (member.end === inner.length) return members
     at = member.end + 1
   }
 }

@@ -7,13 +7,13 @@ import type { ListRules, SortKey } from './list-rules.ts'
 import { queryViolation } from './query-string.ts'
 
 /** The order of a list. Adds mistakes of the parameters to `faults`. R56 to R59. */
-export function readSort(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly Term[] {
-  const keys = sortKeysOf(given, rules, faults)
-  const direction = readChoice(given, 'order', ['asc', 'desc'], faults)
-  const nulls = readChoice(given, 'nulls', ['first', 'last'], faults)
-  const sorted = given.has('sort') || given.has('custom_sort')
+export function readSort(values: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly Term[] {
+  const keys = sortKeysOf(values, rules, faults)
+  const direction = readChoice(values, 'order', ['asc', 'desc'], faults)
+  const nulls = readChoice(values, 'nulls', ['first', 'last'], faults)
+  const sorted = values.has('sort') || values.has('custom_sort')
   for (const name of ['order', 'nulls']) {
-    if (given.has(name) && !sorted)
+    if (values.has(name) && !sorted)
       faults.push(
         queryViolation(
           'invalid-parameter-value',
@@ -22,7 +22,7 @@ export function readSort(given: ReadonlyMap<string, string>, rules: ListRules, f
         ),
       )
   }
-  if (given.has('nulls') && given.has('custom_sort')) {
+  if (values.has('nulls') && values.has('custom_sort')) {
     faults.push(
       queryViolation(
         'invalid-parameter-value',
@@ -32,21 +32,21 @@ export function readSort(given: ReadonlyMap<string, string>, rules: ListRules, f
     )
   }
   const order = totalOrder(keys, direction === 'desc', nulls as 'first' | 'last' | undefined, rules)
-  return given.has('search') && !sorted ? relevanceOrder : order
+  return values.has('search') && !sorted ? relevanceOrder : order
 }
 
 /** The order of a search without a sort. R59, R235. */
 const relevanceOrder: readonly Term[] = [byRelevance, { column: 'id', descending: false, nulls: 'none' }]
 
-function sortKeysOf(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly SortKey[] {
-  const [sort, custom] = [given.get('sort'), given.get('custom_sort')]
-  const found = sort === undefined ? undefined : sortByField(sort, rules, faults)
+function sortKeysOf(values: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly SortKey[] {
+  const [sort, custom] = [values.get('sort'), values.get('custom_sort')]
+  const order = sort === undefined ? undefined : sortByField(sort, rules, faults)
   const keys = custom === undefined ? undefined : sortByCriterion(custom, rules, faults)
   if (sort !== undefined && custom !== undefined)
     faults.push(
       queryViolation('unsupported-sort', 'custom_sort', 'custom_sort and sort exclude each other; give one of them.'),
     )
-  return found ?? keys ?? rules.defaultOrder
+  return order ?? keys ?? rules.defaultOrder
 }
 
 function sortByField(sort: string, { sorts }: ListRules, faults: Violation[]): readonly SortKey[] | undefined {
@@ -77,12 +77,12 @@ function sortByCriterion(
 }
 
 function readChoice(
-  given: ReadonlyMap<string, string>,
+  values: ReadonlyMap<string, string>,
   name: string,
   allowed: readonly string[],
   faults: Violation[],
 ): string | undefined {
-  const value = given.get(name)
+  const value = values.get(name)
   if (value !== undefined && !allowed.includes(value))
     faults.push(queryViolation('invalid-parameter-value', name, `${name} must be ${listInWords(allowed)}.`))
   return value

@@ -27,17 +27,17 @@ export interface CursorContext {
 }
 
 /** The style and the window of a page. Adds mistakes to `faults`. R74 to R80. */
-export function readWindow(given: ParameterValues, reading: CursorContext, faults: Violation[]): PageWindow {
+export function readWindow(values: ParameterValues, reading: CursorContext, faults: Violation[]): PageWindow {
   const { list } = reading.rules.resource.settings
-  if (reading.rules.whole) return readAllRows(given, faults)
+  if (reading.rules.whole) return readAllRows(values, faults)
   const before = faults.length
-  const style = readStyle(given, reading.rules, faults)
+  const style = readStyle(values, reading.rules, faults)
   const [limit, pageSize] = ['limit', 'page_size'].map((name) =>
-    readPageSize(given, name, reading.rules.resource.settings, faults),
+    readPageSize(values, name, reading.rules.resource.settings, faults),
   )
-  const [offset, page] = [readNumber(given, 'offset', 0, 0, faults), readNumber(given, 'page', 1, 1, faults)]
+  const [offset, page] = [readNumber(values, 'offset', 0, 0, faults), readNumber(values, 'page', 1, 1, faults)]
   const size = (style === 'page' ? pageSize : limit) as number
-  if (style === 'cursor') return { style, window: windowAtCursor(given.get('cursor') ?? '', size, reading, faults) }
+  if (style === 'cursor') return { style, window: windowAtCursor(values.get('cursor') ?? '', size, reading, faults) }
   const from = style === 'page' ? (page - 1) * size : offset
   if (faults.length === before && from > list.maxOffset) {
     const mend = list.pagination.styles.includes('cursor') ? 'Go further with cursor.' : 'Narrow the list with filters.'
@@ -51,8 +51,8 @@ export function readWindow(given: ParameterValues, reading: CursorContext, fault
 const pageOfExport = 100
 
 /** All rows, for which there are no pages. R238. */
-function readAllRows(given: ParameterValues, faults: Violation[]): PageWindow {
-  for (const name of windowParameters.filter((one) => given.has(one)))
+function readAllRows(values: ParameterValues, faults: Violation[]): PageWindow {
+  for (const name of windowParameters.filter((one) => values.has(one)))
     faults.push(
       queryViolation('unsupported-pagination', name, `An export has all items and no pages. Leave ${name} out.`),
     )
@@ -60,10 +60,10 @@ function readAllRows(given: ParameterValues, faults: Violation[]): PageWindow {
 }
 
 /** The style that all parameters of the request belong to. R74, R76, R77. */
-function readStyle(given: ParameterValues, { resource }: ListRules, faults: Violation[]): PaginationStyle {
+function readStyle(values: ParameterValues, { resource }: ListRules, faults: Violation[]): PaginationStyle {
   const { styles: enabled, style: usual } = resource.settings.list.pagination
   const otherwise = enabled.includes(usual) ? usual : (enabled[0] as PaginationStyle)
-  const named = [...given.keys()].filter((name) => windowParameters.includes(name))
+  const named = [...values.keys()].filter((name) => windowParameters.includes(name))
   if (named.length === 0) return otherwise
   const offered = enabled.flatMap((style) => styleParameters[style])
   const foreign = named.filter((name) => !offered.includes(name))
@@ -82,9 +82,9 @@ function readStyle(given: ParameterValues, { resource }: ListRules, faults: Viol
 }
 
 /** The size of a page from `limit` or `page_size`. R79. */
-export function readPageSize(given: ParameterValues, name: string, { list }: Settings, faults: Violation[]): number {
+export function readPageSize(values: ParameterValues, name: string, { list }: Settings, faults: Violation[]): number {
   const { maxPageSize, pageSize, overMax } = list
-  const text = given.get(name)
+  const text = values.get(name)
   if (text === undefined) return Math.min(pageSize, maxPageSize)
   const size = parseDigits(text)
   if (size >= 1 && size <= maxPageSize) return size
@@ -96,8 +96,8 @@ export function readPageSize(given: ParameterValues, name: string, { list }: Set
 }
 
 /** The number of a parameter, or `usual` without it. R78. */
-function readNumber(given: ParameterValues, name: string, usual: number, least: number, faults: Violation[]): number {
-  const text = given.get(name)
+function readNumber(values: ParameterValues, name: string, usual: number, least: number, faults: Violation[]): number {
+  const text = values.get(name)
   if (text === undefined) return usual
   const value = parseDigits(text)
   if (value >= least) return value

@@ -75,9 +75,9 @@ export function documentOperations({ paths }: DocumentPart, resolve: ResolvePart
 }
 
 /** The error types that an answer can have. */
-function errorTypesOf(given: Schema | undefined): string[] {
-  if (!given) return []
-  const { anyOf = [], allOf = [], properties: { type, errors } = {} } = given
+function errorTypesOf(schema: Schema | undefined): string[] {
+  if (!schema) return []
+  const { anyOf = [], allOf = [], properties: { type, errors } = {} } = schema
   const own = type?.enum ?? (type?.const === undefined ? [] : [type.const])
   const inside = [...anyOf, ...allOf, ...(errors?.items ? [errors.items] : [])].flatMap(errorTypesOf)
   return [...new Set([...(own as string[]), ...inside])]

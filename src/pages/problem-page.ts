@@ -47,13 +47,13 @@ function oneType(type: string, { types, document, pages: { docs, problems }, tex
   const status = typeStatus(types, type)
   const [, ...above] = typeChain(types, type)
   const below = [...types].flatMap(([name, { parent }]) => (parent === type ? [name] : []))
-  const known = [type, ...above].find((one) => textOf(one) !== undefined) ?? 'error'
+  const nearest = [type, ...above].find((one) => textOf(one) !== undefined) ?? 'error'
   const operations = documentOperations(document, resolve).filter((one) =>
     refusalsOfOperation(one, resolve).some(({ types: own }) => own.includes(type)),
   )
   return html`<h1>${typeTitle(types, type)}</h1>
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>
-<p>${inline(textOf(known) ?? '')}</p>
+<p>${inline(textOf(nearest) ?? '')}</p>
 ${example !== undefined && html`<p>For example: “${example}”</p>`}
 ${above.length > 0 && html`<h2>More general</h2><p>A client that does not know this type acts on the first of these that it knows: ${typeLinks(above, problems)}.</p>`}
 ${below.length > 0 && html`<h2>More special</h2><p>${typeLinks(below, problems)}.</p>`}

@@ -107,8 +107,10 @@ function authenticationPart({ declaration }: Service, { components }: DocumentPa
 
 /** How the version is named, its deprecation, and the changes of the versions that are described. */
 function versionsPart({ changes }: Service, { open }: ReferenceOptions, text: string): Markup {
-  const shown = open.toReversed().map((label) => ({ label, own: changes.filter(({ version }) => version === label) }))
-  return html`${markdown(text)}${shown.map(({ label, own }) => own.length > 0 && html`<h3>Changed in ${label}</h3><ul>${own.map(({ resource, about }) => html`<li><code>${resource}</code>: ${inline(about)}</li>`)}</ul>`)}`
+  const versions = open
+    .toReversed()
+    .map((label) => ({ label, own: changes.filter(({ version }) => version === label) }))
+  return html`${markdown(text)}${versions.map(({ label, own }) => own.length > 0 && html`<h3>Changed in ${label}</h3><ul>${own.map(({ resource, about }) => html`<li><code>${resource}</code>: ${inline(about)}</li>`)}</ul>`)}`
 }
 
 function listsPart(operations: readonly PageOperation[], { resolve }: PageContext): Markup | null {
@@ -226,17 +228,17 @@ function resourceFields(
     resolve(find(verb)?.requestBody?.content[type]?.schema ?? {})
   const answer = resolve(find('get')?.responses[200] ?? find('create')?.responses[201] ?? { description: '' })
   const read = fieldsOf(answer.content?.['application/json']?.schema ?? {}, resolve)
-  const made = fieldsOf(sent('create'), resolve)
+  const created = fieldsOf(sent('create'), resolve)
   const changed = [
     ...fieldsOf(sent('update', 'application/merge-patch+json'), resolve),
     ...fieldsOf(sent('replace'), resolve),
   ]
   const { required = [] } = sent('create')
-  return [...Map.groupBy([...read, ...made, ...changed], ({ name }) => name)]
+  return [...Map.groupBy([...read, ...created, ...changed], ({ name }) => name)]
     .filter(([name]) => !name.startsWith('_links'))
     .map(([name, [one]]) => {
       const { schema, nullable } = one as NamedSchema
-      const atCreation = made.find((field) => field.name === name)
+      const atCreation = created.find((field) => field.name === name)
       const { default: usual } = atCreation?.schema ?? {}
       const marks = [
         schema.readOnly ? (atCreation ? 'set when it is created' : 'read-only') : required.includes(name) && 'required',

@@ -52,32 +52,32 @@ export interface NamedSchema {
 }
 
 /** The schema without its null, and whether it had one. */
-function withoutNull(given: Schema, resolve: ResolvePart): { readonly schema: Schema; readonly nullable: boolean } {
-  const { anyOf, type, ...rest } = resolve(given)
+function withoutNull(schema: Schema, resolve: ResolvePart): { readonly schema: Schema; readonly nullable: boolean } {
+  const { anyOf, type, ...rest } = resolve(schema)
   const others = anyOf?.filter((one) => one.type !== 'null') ?? []
   if (anyOf && others.length === 1 && anyOf.length === 2)
     return { schema: { ...resolve(others[0] as Schema), ...rest }, nullable: true }
-  if (!Array.isArray(type)) return { schema: resolve(given), nullable: false }
+  if (!Array.isArray(type)) return { schema: resolve(schema), nullable: false }
   const values = rest.enum ? { enum: rest.enum.filter((one) => one !== null) } : {}
   return { schema: { ...rest, ...values, type: type.find((one) => one !== 'null') }, nullable: true }
 }
 
 /** The fields of an object, those of nested objects after them with dotted names, without those of embedded items. */
-export const fieldsOf = (given: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
-  Object.entries(resolve(given).properties ?? {}).flatMap(([own, one]) => {
+export const fieldsOf = (schema: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
+  Object.entries(resolve(schema).properties ?? {}).flatMap(([own, one]) => {
     if (own === '_embedded') return []
     const name = before + own
-    const found = withoutNull(one, resolve)
-    const items = found.schema.items && withoutNull(found.schema.items, resolve).schema
+    const part = withoutNull(one, resolve)
+    const items = part.schema.items && withoutNull(part.schema.items, resolve).schema
     const nested = items?.properties
       ? fieldsOf(items, resolve, `${name}[].`)
-      : fieldsOf(found.schema, resolve, `${name}.`)
-    return [{ name, ...found }, ...nested]
+      : fieldsOf(part.schema, resolve, `${name}.`)
+    return [{ name, ...part }, ...nested]
   })
 
 /** The type of a value in a few words. */
-export function typeText(given: Schema, resolve: ResolvePart): string {
-  const { schema, nullable } = withoutNull(given, resolve)
+export function typeText(part: Schema, resolve: ResolvePart): string {
+  const { schema, nullable } = withoutNull(part, resolve)
   const { type, format, items, additionalProperties: values, anyOf, enum: listed } = schema
   const named = items
     ? `list of ${typeText(items, resolve)}`
@@ -102,8 +102,8 @@ const bounds: readonly (readonly [keyword: string, text: (value: unknown) => str
 const mostInline = 12
 
 /** The bounds, values, default and description of a schema. */
-export function schemaNotes(given: Schema, resolve: ResolvePart): Markup[] {
-  const { schema } = withoutNull(given, resolve)
+export function schemaNotes(part: Schema, resolve: ResolvePart): Markup[] {
+  const { schema } = withoutNull(part, resolve)
   const { items, pattern, format, title, description, enum: values, const: only } = schema
   const inside = items && withoutNull(items, resolve).schema
   const said = bounds
@@ -146,8 +146,8 @@ const formatExamples: Readonly<Record<string, string>> = {
 const patternExamples = ['1', '10.00', '42', '0042', 'a', 'A1', 'abc', 'ABC-1', '2026-01-31', 'PT30M']
 
 /** A value that fits the schema as far as it can be guessed; declared examples come first. */
-export function exampleOf(given: Schema, resolve: ResolvePart, name = 'text'): unknown {
-  const { schema } = withoutNull(given, resolve)
+export function exampleOf(part: Schema, resolve: ResolvePart, name = 'text'): unknown {
+  const { schema } = withoutNull(part, resolve)
   const { examples, type, items, enum: values, anyOf, const: only, minimum, minItems } = schema
   if (examples?.[0] !== undefined) return examples[0]
   if (only !== undefined) return only

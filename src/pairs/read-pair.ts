@@ -143,8 +143,8 @@ export function pairReply(
 ): Reply {
   const { pair, to } = path
   const { caller, carried, world } = intent
-  const [found] = (row.embedded ?? []) as readonly EmbeddedRows[]
-  const [item] = found ? shownRows(to, viewNow(to, caller, world), carried, found) : []
+  const [embedded] = (row.embedded ?? []) as readonly EmbeddedRows[]
+  const [item] = embedded ? shownRows(to, viewNow(to, caller, world), carried, embedded) : []
   if (item === undefined) throw refuse() // it was deleted while pairs were not declared
   const [member = ''] = pairMembers({ shown: pair, fields: pairFields(pair.resource) }, intent, { data: row.doc })
   const body = withPair(item, member)

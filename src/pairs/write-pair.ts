@@ -59,9 +59,9 @@ function writeRoute(path: PairPath, operation: 'replace' | 'remove') {
 export function linkPairRoute(path: PairPath): Route {
   const { pair, to } = path
   const updated = updatePlanner(pair, 'replace')
-  const made = writeRoute(path, 'replace')
+  const route = writeRoute(path, 'replace')
   return {
-    ...made,
+    ...route,
     method: 'PUT',
     content: ['application/json'],
     contentOptional: true,
@@ -69,7 +69,7 @@ export function linkPairRoute(path: PairPath): Route {
     parse: (request) => {
       readOfSide(path, request) // refuses an id that cannot exist
       if (!to.resource.isId(request.params[1] as string)) throw unknownOther(path, request)
-      return made.parse(request)
+      return route.parse(request)
     },
     plan: (intent): Decide => ({
       do: 'decide',
@@ -162,14 +162,14 @@ function urlOf({ from, to }: PairPath, { params, carried }: Pick<RequestContext,
 
 export function unlinkPairRoute(path: PairPath): Route {
   const { pair, from, to } = path
-  const made = writeRoute(path, 'remove')
+  const route = writeRoute(path, 'remove')
   return {
-    ...made,
+    ...route,
     method: 'DELETE',
     content: [],
     parse: (request) => {
       admitIds(path, request)
-      return made.parse(request)
+      return route.parse(request)
     },
     plan: (intent): Decide => ({
       do: 'decide',

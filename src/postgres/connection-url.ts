@@ -68,22 +68,22 @@ export const withoutPassword = (url: string): string =>
 export function parseConnectionUrl(url: string, environment: Environment): ConnectionParams {
   const [, user, password, authority = '', path, query] =
     urlPattern.exec(url) ?? refuse('It has to be postgres://user@host:port/database.')
-  const given = parametersOf(query)
-  const name = decodePart(user) || given.get('user') || environment.PGUSER || userInfo().username
-  const secret = decodePart(password) || given.get('password')
+  const parameters = parametersOf(query)
+  const name = decodePart(user) || parameters.get('user') || environment.PGUSER || userInfo().username
+  const secret = decodePart(password) || parameters.get('password')
   return {
     hosts: hostsOf(
-      given.get('host') ?? (authority || environment.PGHOST || 'localhost'),
-      given.get('port') ?? environment.PGPORT,
+      parameters.get('host') ?? (authority || environment.PGHOST || 'localhost'),
+      parameters.get('port') ?? environment.PGPORT,
     ),
     user: name,
     database: decodePart(path) || environment.PGDATABASE || name,
     password: () => secret ?? passwordOf(environment),
-    tls: tlsOf(given, environment),
-    pooled: poolerOf(given.get('pooler')),
-    name: given.get('application_name') ?? environment.PGAPPNAME ?? 'bylaw',
-    options: given.get('options') ?? environment.PGOPTIONS ?? null,
-    connections: connectionsOf(given.get('connections')),
+    tls: tlsOf(parameters, environment),
+    pooled: poolerOf(parameters.get('pooler')),
+    name: parameters.get('application_name') ?? environment.PGAPPNAME ?? 'bylaw',
+    options: parameters.get('options') ?? environment.PGOPTIONS ?? null,
+    connections: connectionsOf(parameters.get('connections')),
     shown: withoutPassword(url),
   }
 }
@@ -101,13 +101,13 @@ function decodePart(part: string | undefined): string {
 }
 
 function parametersOf(query: string | undefined): UrlParameters {
-  const given = new Map(new URLSearchParams(query ?? ''))
-  for (const name of given.keys())
+  const parameters = new Map(new URLSearchParams(query ?? ''))
+  for (const name of parameters.keys())
     if (!knownParameters.includes(name))
       refuse(`Its parameter ${name} is not known; allowed are ${knownParameters.join(', ')}.`)
-  const session = given.get('target_session_attrs')
+  const session = parameters.get('target_session_attrs')
   if (session !== undefined && session !== 'read-write') refuse('Its target_session_attrs can only be read-write.')
-  return given
+  return parameters
 }
 
 function hostsOf(authority: string, ports: string | undefined): DatabaseHost[] {
@@ -128,15 +128,15 @@ function passwordOf({ PGPASSWORD, PGPASSWORD_FILE }: Environment): string {
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 
-function tlsOf(given: UrlParameters, environment: Environment): ConnectionParams['tls'] {
+function tlsOf(parameters: UrlParameters, environment: Environment): ConnectionParams['tls'] {
   const read = (name: string): string | undefined => {
-    const file = given.get(name) ?? environment[`PG${name.toUpperCase()}`]
+    const file = parameters.get(name) ?? environment[`PG${name.toUpperCase()}`]
     return file === undefined ? undefined : readFileSync(file, 'utf8')
   }
   const named = { ca: read('sslrootcert'), cert: read('sslcert'), key: read('sslkey') }
   const files = Object.fromEntries(Object.entries(named).filter(([, file]) => file !== undefined))
   const usual = Object.keys(files).length === 0 ? 'disable' : 'verify-full'
-  const mode = given.get('sslmode') ?? environment.PGSSLMODE ?? usual
+  const mode = parameters.get('sslmode') ?? environment.PGSSLMODE ?? usual
   switch (mode) {
     case 'disable':
       return false

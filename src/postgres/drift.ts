@@ -12,7 +12,7 @@ const indexesQuery = `SELECT tablename AS "table", indexname AS name FROM pg_ind
 
 /** The steps that build missing indexes again. Throws for a missing column, whose values cannot be restored. */
 export async function driftSteps(ask: AskDatabase, { tables }: Layout): Promise<SchemaStep[]> {
-  const [here, made] = await Promise.all(
+  const [here, indexes] = await Promise.all(
     [columnsQuery, indexesQuery].map(async (text) => qualifiedNames(await ask({ text, values: [] }))),
   )
   const all = Object.values(tables)
@@ -21,7 +21,7 @@ export async function driftSteps(ask: AskDatabase, { tables }: Layout): Promise<
     if (lost !== undefined) throw lostColumn(one, lost)
   }
   return all.flatMap((one) => {
-    const names = Object.keys(one.indexes).filter((name) => !made?.has(qualifiedName(one, name)))
+    const names = Object.keys(one.indexes).filter((name) => !indexes?.has(qualifiedName(one, name)))
     return indexSteps({ is: one, dialect: postgresDialect }, `build ${names.join(', ')} again`, names, 'expand')
   })
 }

@@ -80,9 +80,9 @@ async function inTransaction<T>(ask: AskDatabase, act: () => Promise<T>): Promis
   await ask(plainStatement('BEGIN'))
   try {
     await ask(plainStatement(`SET LOCAL lock_timeout = '500ms'`))
-    const made = await act()
+    const result = await act()
     await ask(plainStatement('COMMIT'))
-    return made
+    return result
   } catch (error) {
     await ask(plainStatement('ROLLBACK')).catch(() => {})
     throw error

@@ -68,11 +68,13 @@ async function readOtherTables(ask: AskDatabase): Promise<string[]> {
 export async function comparePostgresSchema(ask: AskDatabase, stored: StoredParts): Promise<SchemaComparison> {
   const before = await readPostgresSchemaState(ask)
   const others = before === null ? await readOtherTables(ask) : []
-  const found = compareSchema(before, stored, dialectOf(before?.layout ?? null), others)
-  const { state, change, serves } = found
-  if (state === null || state.layout.open || serves !== 'now') return found
+  const comparison = compareSchema(before, stored, dialectOf(before?.layout ?? null), others)
+  const { state, change, serves } = comparison
+  if (state === null || state.layout.open || serves !== 'now') return comparison
   const steps = await driftSteps(ask, state.layout)
-  return steps.length === 0 ? found : { ...found, change: { ...change, after: state.layout, steps }, serves: null }
+  return steps.length === 0
+    ? comparison
+    : { ...comparison, change: { ...change, after: state.layout, steps }, serves: null }
 }
 
 /** The means of a migration: one connection runs the steps, the other one (`beating`) renews the lease. */

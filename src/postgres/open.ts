@@ -126,9 +126,9 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
   const withMisfits = <T>(act: (own: MigrationContext) => Promise<T>): Promise<T> =>
     explainErrors(url, async () => {
       const misfits = await misfitReport()
-      const made = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
+      const result = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
       await run(rememberMisfits(postgresDialect, misfits))
-      return made
+      return result
     })
   return {
     serves,
@@ -163,12 +163,12 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
 
 async function connectForMigration(
   address: ConnectionParams,
-  given: Omit<MigrationContext, 'connection' | 'beating' | 'connect'>,
+  context: Omit<MigrationContext, 'connection' | 'beating' | 'connect'>,
 ): Promise<MigrationContext> {
-  const open = () => connect(address, migrationTimeouts, given.world)
+  const open = () => connect(address, migrationTimeouts, context.world)
   const connection = await open()
   try {
-    return { ...given, connection, beating: await open(), connect: open }
+    return { ...context, connection, beating: await open(), connect: open }
   } catch (error) {
     connection.close()
     throw error

@@ -27,7 +27,7 @@ export async function readShardAreas({ ask }: Pick<Connection, 'ask'>): Promise<
   // A role that may not read this is served too, only less apart.
   const rows = row?.found ? await ask({ text: workersQuery, values: [] }).catch(() => []) : []
   const workers = [...new Set(rows.map(({ worker }) => Number(worker)))]
-  const known = new Map(rows.map(({ home, worker }) => [Number(home), workers.indexOf(Number(worker))]))
+  const workerByHome = new Map(rows.map(({ home, worker }) => [Number(home), workers.indexOf(Number(worker))]))
   const count = workers.length || assumedWorkers
   const placeholders = new Memo<string, number>(shardKeys)
   return {
@@ -38,7 +38,7 @@ export async function readShardAreas({ ask }: Pick<Connection, 'ask'>): Promise<
       const i = placeholders.get(text) ?? placeholders.set(text, shardKeyPlaceholder(text))
       if (i === 0) return allWorkers
       const home = Number(values[i - 1])
-      return others + (known.get(home) ?? home % count)
+      return others + (workerByHome.get(home) ?? home % count)
     },
   }
 }

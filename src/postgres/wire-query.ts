@@ -280,11 +280,11 @@ function sendPrepared(wire: Wire, { text, values, statement }: WireQuery, descri
 }
 
 function decodeRow(columns: readonly ResultColumn[], fields: readonly (string | null)[]): ResultRow {
-  const made: Record<string, unknown> = {}
+  const row: Record<string, unknown> = {}
   for (let i = 0; i < columns.length; i++) {
     const { name, read } = columns[i] as ResultColumn
     const text = fields[i] ?? null
-    made[name] = text === null ? null : read(text)
+    row[name] = text === null ? null : read(text)
   }
-  return made
+  return row
 }

@@ -38,8 +38,8 @@ export interface PostgresWriteDeps {
   readonly shared: SharedCommits
 }
 
-export function postgresWriting(given: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
-  const deps = { ...given, context: { ...given.context, duplicateOf: postgresDuplicate } }
+export function postgresWriting(base: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
+  const deps = { ...base, context: { ...base.context, duplicateOf: postgresDuplicate } }
   const shared = new SharedCommits({
     ...deps,
     commit: (connection) => runFinalStatement(connection, commit, isOutcomeUnknown),
@@ -167,7 +167,7 @@ async function inTransaction(
     let step = steps.next(await run(first))
     while (!step.done) {
       const [rows, failure] = await run(step.value).then(
-        (found) => [found, null] as const,
+        (answer) => [answer, null] as const,
         (error: unknown) => [[], error ?? new Error()] as const,
       )
       step = failure === null ? steps.next(rows) : steps.throw(failure)

@@ -86,10 +86,10 @@ export async function shrinkChoices(row: Choices, fails: (row: Choices) => Promi
 
 /** The ranges of a row, largest first, and those at the end before those at the beginning. */
 function choiceRanges({ length }: Choices): (readonly [from: number, size: number])[] {
-  const found: [number, number][] = []
+  const ranges: [number, number][] = []
   for (let size = length; size >= 1; size = Math.floor(size / 2))
-    for (let from = Math.floor((length - 1) / size) * size; from >= 0; from -= size) found.push([from, size])
-  return found
+    for (let from = Math.floor((length - 1) / size) * size; from >= 0; from -= size) ranges.push([from, size])
+  return ranges
 }
 
 /** Finds the lowest choice that fails, by binary search; first as a length, dropping the choices of its elements too. */

@@ -4,36 +4,36 @@ import { changesSince } from './version-service.ts'
 
 /** The fields of a resource in a version (by their names there) whose values later changes convert. */
 export function derivedFieldsAt(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
-  let found = new Set<string>()
+  let names = new Set<string>()
   for (const change of changesSince(changes, newest, label)) {
     const old = new Map(Object.entries(change.renamed ?? {}).map(([was, now]) => [now, was]))
-    const kept = [...found].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
-    const made = [...Object.keys({ ...change.retyped, ...change.required }), ...mergedEnums(change)]
-    found = new Set([
+    const kept = [...names].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
+    const converted = [...Object.keys({ ...change.retyped, ...change.required }), ...mergedEnums(change)]
+    names = new Set([
       ...kept,
       ...Object.keys({ ...change.removed, ...change.moved }),
-      ...made.map((name) => old.get(name) ?? name),
+      ...converted.map((name) => old.get(name) ?? name),
     ])
   }
-  return found
+  return names
 }
 
 /** The fields of the newest version that are computed from those of an older one. */
 export function derivedFieldsFrom(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {
-  let found = new Set<string>()
+  let names = new Set<string>()
   for (const change of changesSince(changes, newest, label).toReversed()) {
     const now = change.renamed ?? {}
-    const kept = [...found]
+    const kept = [...names]
       .filter((name) => !Object.hasOwn(change.removed ?? {}, name))
       .map((name) => now[name] ?? name)
-    found = new Set([
+    names = new Set([
       ...kept,
       ...(change.added ?? []),
       ...Object.keys({ ...change.retyped, ...change.required }),
       ...mergedEnums(change),
     ])
   }
-  return found
+  return names
 }
 
 /** Enums in which several values become one in the other version. */

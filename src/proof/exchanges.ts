@@ -142,7 +142,7 @@ function bodyDeviation(was: unknown, is: unknown, at: string, derived: ReadonlyS
   return `${at === '' ? 'the body' : at}: ${JSON.stringify(was)} was recorded, and ${JSON.stringify(is)} came`
 }
 
-const firstText = (found: readonly (string | null)[]): string | null => found.find((one) => one !== null) ?? null
+const firstText = (texts: readonly (string | null)[]): string | null => texts.find((one) => one !== null) ?? null
 
 /** The exchanges as JSON, each on two lines. */
 export const exchangesText = (exchanges: readonly RecordedExchange[]): string =>

@@ -29,12 +29,12 @@ export async function checkFilter(at: string, { reader, chance, send }: ItemTria
   const [first] = itemsIn(list)
   if (!first || first.id !== item.id)
     return fault(`${labelOf(reader)} does not find an item of ${resource.name} by its \`${name}\`.`)
-  const whole = itemsIn(await ask(sort))
-  for (const other of whole) {
+  const items = itemsIn(await ask(sort))
+  for (const other of items) {
     const odd = misfitFault(reader, other)
     if (odd) return odd
   }
-  const stray = field.options.fold ? undefined : whole.find((other) => !isSameJson(other[name], item[name]))
+  const stray = field.options.fold ? undefined : items.find((other) => !isSameJson(other[name], item[name]))
   if (stray)
     return fault(
       `${labelOf(reader)} finds items of ${resource.name} by a \`${name}\` of ${JSON.stringify(item[name])} that have ${JSON.stringify(stray[name])}.`,

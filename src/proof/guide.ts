@@ -39,10 +39,10 @@ export async function migrationGuide(journey: GuideRequest): Promise<string> {
     const { sunset: _, ...contract } = contractAt(service, label) // `datesText` says when versions end
     return contract
   }) as [Contract, Contract]
-  const found = differences(withNewNames(old, now, journey), now)
+  const all = differences(withNewNames(old, now, journey), now)
   const bodies = await sampleBodies(journey)
-  const parts = [...service.resources.keys()].flatMap((name) => resourcePart(name, journey, found, bodies.get(name)))
-  const general = found.filter(({ place }) => !place.startsWith('resources.'))
+  const parts = [...service.resources.keys()].flatMap((name) => resourcePart(name, journey, all, bodies.get(name)))
+  const general = all.filter(({ place }) => !place.startsWith('resources.'))
   const rest = general.length === 0 ? [] : [`## The whole service\n\n${differenceList(general)}`]
   return `${[`# From ${from} to ${to}`, datesText(journey), selectionText(to), ...parts, ...rest].join('\n\n')}\n`
 }
@@ -73,8 +73,8 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
     const [order, uniques] = [one.order.map(field), one.uniques.map((terms) => terms.map(field))]
     const parent = one.parent && { ...one.parent, resource: named(one.parent.resource) }
     const actions = withActionNames(one, moves, field)
-    const known = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...actions }
-    return [named(name), { ...one, ...known }]
+    const parts = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...actions }
+    return [named(name), { ...one, ...parts }]
   })
   return { ...old, resources: Object.fromEntries(resources) }
 }
@@ -130,8 +130,8 @@ const selectionText = (to: string): string =>
   'items under the same identifiers, so you can move one request after the other. Tags and cursors are of one version: ' +
   'ask for new ones when you change it.'
 
-const differenceList = (found: readonly Difference[]): string =>
-  found.map(({ weight, says }) => `- ${weight === 'breaking' ? '**breaking** ' : ''}${says}`).join('\n')
+const differenceList = (all: readonly Difference[]): string =>
+  all.map(({ weight, says }) => `- ${weight === 'breaking' ? '**breaking** ' : ''}${says}`).join('\n')
 
 /** One item as it is sent and answered in both versions. */
 interface BodyPair {
@@ -142,13 +142,13 @@ interface BodyPair {
 function resourcePart(
   name: string,
   { service, from, to }: GuideRequest,
-  found: readonly Difference[],
+  all: readonly Difference[],
   sample?: BodyPair,
 ): string[] {
   const [was, is] = [from, to].map((label) => nameInVersion(service.changes, name, label))
   const places = new Set([is ?? was].filter((one) => one !== undefined).map((one) => `resources.${one}`))
   const isOwn = (place: string) => [...places].some((one) => place === one || place.startsWith(`${one}.`))
-  const own = found.filter(({ place }) => isOwn(place) && !place.includes('.deprecations.'))
+  const own = all.filter(({ place }) => isOwn(place) && !place.includes('.deprecations.'))
   const applied = changesSince(service.changes, name, from)
     .filter((one) => majorOf(one.version) <= majorOf(to))
     .toReversed()
@@ -206,7 +206,7 @@ async function sampleBodies({ service, from, to, ask }: GuideRequest): Promise<M
     VersionService,
   ]
   const ids = new Map<string, string>()
-  const found = new Map<string, BodyPair>()
+  const pairs = new Map<string, BodyPair>()
   for (const { name } of inDependencyOrder(service.resources)) {
     const [was, is] = [old, now].map((one) => resourceInVersion(service.changes, name, one))
     if (!was) continue
@@ -219,12 +219,12 @@ async function sampleBodies({ service, from, to, ask }: GuideRequest): Promise<M
     const there = is && operationPath(is, 'read', identifiersIn(creation.body, was, is))
     const read = there === undefined ? undefined : await ask(to, { method: 'GET', path: there })
     if (!is || read?.status !== 200 || !read.body) continue
-    found.set(name, {
+    pairs.set(name, {
       old: { sent, answered: creation.body },
       now: { sent: bodyFromItem(is, read.body), answered: read.body },
     })
   }
-  return found
+  return pairs
 }
 
 const isSentField = ({ resource }: ResourceInVersion, { name, from }: Member): boolean =>

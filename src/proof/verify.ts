@@ -86,10 +86,10 @@ export async function verifyService(
   }
   const alone = (name: string, row: readonly number[]) =>
     within((context) => tryItem(name, replayedChance(row), context))
-  const found = await within((context) => firstFailure(context, { seed, runs }, cases))
+  const failed = await within((context) => firstFailure(context, { seed, runs }, cases))
   const untried = [...service.resources.keys()].filter((name) => !cases.has(name))
-  if (!found) return { ...verdict, untried, failure: null }
-  const { name, row, failure } = found
+  if (!failed) return { ...verdict, untried, failure: null }
+  const { name, row, failure } = failed
   tell(failure)
   const until = now() + shrinkTime
   const fails = async (less: readonly number[]) => now() <= until && isFailure(await alone(name, less))

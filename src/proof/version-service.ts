@@ -51,14 +51,14 @@ export function versionServices(declared: Service): readonly VersionService[] {
 
 /** The changes of one resource since a version, newest first. */
 export function changesSince(changes: readonly Change[], newest: string, label: string): readonly Change[] {
-  const found: Change[] = []
+  const since: Change[] = []
   let name = newest
   for (const change of changes) {
     if (majorOf(change.version) <= majorOf(label) || change.resource !== name) continue
-    found.push(change)
+    since.push(change)
     name = change.was ?? name
   }
-  return found
+  return since
 }
 
 /** The name in a version of a resource of the newest one; undefined if the version does not have it. */
@@ -111,19 +111,19 @@ export type ItemPool = Map<string, JsonBody[]>
 
 /** Sorts resources so that each comes after those that it refers to or belongs to. */
 export function inDependencyOrder(resources: ReadonlyMap<string, Resource>): Resource[] {
-  const found: Resource[] = []
+  const order: Resource[] = []
   const visit = (resource: Resource, way: readonly string[]): void => {
-    if (found.includes(resource) || way.includes(resource.name)) return
+    if (order.includes(resource) || way.includes(resource.name)) return
     const needed = resource.members.flatMap(({ field }) => (field.kind === 'ref' ? [field.target as string] : []))
     const owners = resource.parent ? [resource.parent.resource] : []
     for (const name of [...owners, ...needed]) {
       const other = resources.get(name)
       if (other) visit(other, [...way, resource.name])
     }
-    found.push(resource)
+    order.push(resource)
   }
   for (const resource of resources.values()) visit(resource, [])
-  return found
+  return order
 }
 
 /** A request that creates an item; undefined if no body can be made, or the resource has no such operation. */

@@ -73,8 +73,8 @@ export class EventFailures {
     // An event that is kept no longer cannot be handled any more.
     const failed = event ? await handle(event, tries) : null
     if (!event || !failed) return void (await this.#rows(removePlan({ reaction, event: id })))
-    const known = { reaction, event: id, knownTries: tries, knownDue: due }
-    const kept = await this.#rows(tablePlan(keepFailure, { ...known, ...this.#next(tries, failed.err) }))
+    const expected = { reaction, event: id, knownTries: tries, knownDue: due }
+    const kept = await this.#rows(tablePlan(keepFailure, { ...expected, ...this.#next(tries, failed.err) }))
     if (kept.length > 0) this.#report(event, tries, failed.err)
   }
 

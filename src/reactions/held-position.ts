@@ -74,8 +74,8 @@ export class HeldPosition {
 
   async #store(position: number): Promise<boolean> {
     const until = this.#context.world.due() + lease
-    const given = { name: this.#name, holder: this.#holder, until, position }
-    const isHeld = (await this.#rows(tablePlan(keepReaction, given))).length === 1
+    const values = { name: this.#name, holder: this.#holder, until, position }
+    const isHeld = (await this.#rows(tablePlan(keepReaction, values))).length === 1
     if (isHeld) this.#until = until
     return isHeld
   }

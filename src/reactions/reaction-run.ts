@@ -123,7 +123,7 @@ export class ReactionRun {
     const aborting = new AbortController()
     const { id, key, time, sequence } = event
     const about = { reaction: this.#name, eventId: id }
-    const given = {
+    const context = {
       event: {
         ...{ id, type: eventTypeOf(source, event), timestamp: timestampOf(time), version: scope.label, sequence },
         data: JSON.parse(event.doc),
@@ -133,7 +133,7 @@ export class ReactionRun {
     }
     const late = () => Promise.reject(new Error(`The reaction took longer than ${handlerTimeout / 1000} s.`))
     try {
-      await within(world, handlerTimeout, Promise.resolve(this.#own.run(given as never)), late)
+      await within(world, handlerTimeout, Promise.resolve(this.#own.run(context as never)), late)
     } finally {
       aborting.abort()
     }

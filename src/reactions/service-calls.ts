@@ -36,18 +36,18 @@ export function serviceCalls(context: ServerContext, { reaction, event, account,
   }
   const door = fetchDoor({ ...context, service: { ...service, quotas: null }, authenticate: () => caller })
   let count = 0
-  const send = async (method: string, path: string, given: CallOptions = {}): Promise<CallAnswer> => {
+  const send = async (method: string, path: string, options: CallOptions = {}): Promise<CallAnswer> => {
     count++
     const init: RequestInit = {
       method,
-      headers: headersOf(context, method, `${event}/${reaction}/${given.key ?? count}`, given),
+      headers: headersOf(context, method, `${event}/${reaction}/${options.key ?? count}`, options),
       signal,
     }
-    if (given.body !== undefined) init.body = JSON.stringify(given.body)
+    if (options.body !== undefined) init.body = JSON.stringify(options.body)
     const answer = await answerOf(await door(new Request(`http://localhost${path}`, init)))
     log.info({ reaction, eventId: event, method, path, status: answer.status }, 'A reaction has called the service.')
-    const made = method === 'POST' && answer.status === 409 ? createdBefore(answer) : undefined
-    return made === undefined ? answer : { ...(await send('GET', made)), status: 201 }
+    const location = method === 'POST' && answer.status === 409 ? createdBefore(answer) : undefined
+    return location === undefined ? answer : { ...(await send('GET', location)), status: 201 }
   }
   return send
 }

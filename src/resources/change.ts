@@ -177,11 +177,11 @@ const withoutResources = (all: VersionedDeclaration['resources'], names: readonl
 }
 
 /** The declaration before a change. */
-export const declarationBefore = (given: VersionedDeclaration, change: Change): VersionedDeclaration =>
-  withEmbedsBefore(withoutChange(given, change), given, change)
+export const declarationBefore = (after: VersionedDeclaration, change: Change): VersionedDeclaration =>
+  withEmbedsBefore(withoutChange(after, change), after, change)
 
-function withoutChange(given: VersionedDeclaration, change: Change): VersionedDeclaration {
-  const declaration = { ...given, resources: withNewestSources(given.resources, change.resource) }
+function withoutChange(after: VersionedDeclaration, change: Change): VersionedDeclaration {
+  const declaration = { ...after, resources: withNewestSources(after.resources, change.resource) }
   const { resource, was, begins, ends, errors } = change
   const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
   if (begins) return { ...declaration, ...errorsBefore, resources: withoutResources(declaration.resources, [resource]) }
@@ -250,15 +250,15 @@ function fieldsBefore(
   const { renamed = {}, removed = {}, added = [], retyped = {}, moved = {} } = change
   const names = new Map(Object.entries(renamed).map(([old, now]) => [now, old]))
   const back = Object.entries({ ...removed, ...movedFieldsBefore(fields, parent, moved, declaration) })
-  const found: [string, Field][] = []
+  const entries: [string, Field][] = []
   for (const [name, field] of Object.entries(fields)) {
-    if (added.includes(name)) found.push(...back.splice(0))
+    if (added.includes(name)) entries.push(...back.splice(0))
     else {
       const other = retyped[name] && personalLike(field, retyped[name], declaration)
-      found.push([names.get(name) ?? name, withoutMigration(other ?? fieldBefore(name, field, change, declaration))])
+      entries.push([names.get(name) ?? name, withoutMigration(other ?? fieldBefore(name, field, change, declaration))])
     }
   }
-  return Object.fromEntries([...found, ...back])
+  return Object.fromEntries([...entries, ...back])
 }
 
 /** `was`, `fill` and the source of a derived field only apply to the newest version, so that older ones do not have them. */
@@ -288,11 +288,11 @@ export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: V
 /** A field that is in both versions, as it was before the change. */
 export function fieldBefore(
   name: string,
-  given: Field,
+  declared: Field,
   { required = {}, mapped = {}, shown = {} }: Partial<Change>,
   declaration: VersionedDeclaration,
 ): Field {
-  let field = given
+  let field = declared
   if (Object.hasOwn(mapped, name) || Object.hasOwn(shown, name)) {
     field = resolveConcepts(field, declaration.concepts ?? {})
     const down = oldValuesByNew(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})
@@ -323,7 +323,7 @@ function movedFieldsBefore(
   moved: Readonly<Record<string, FieldMove>>,
   declaration: VersionedDeclaration,
 ): Fields {
-  const found = Object.entries(moved).flatMap(([name, { by, to, field }]) => {
+  const entries = Object.entries(moved).flatMap(([name, { by, to, field }]) => {
     const target = referencedResource(fields, by, parent, declaration.concepts ?? {})
     const there = target === undefined ? undefined : declaration.resources[target]?.fields[to]
     if (field) return [[name, there ? personalLike(there, field, declaration) : field]]
@@ -331,7 +331,7 @@ function movedFieldsBefore(
     const { unique: _, was: __, immutable: ___, ...options } = there.options
     return [[name, { ...there, options }]]
   })
-  return Object.fromEntries(found)
+  return Object.fromEntries(entries)
 }
 
 /**

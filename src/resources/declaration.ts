@@ -243,8 +243,8 @@ export function resolveConcepts(field: Field, concepts: Concepts): Field {
   if (field.kind !== 'concept') return field
   const concept = concepts[field.target as string]
   if (!concept) return { kind: 'text', options: field.options } // reported as a mistake
-  const made = resolveConcepts(concept, concepts)
-  return { ...made, options: { ...made.options, ...field.options } }
+  const resolved = resolveConcepts(concept, concepts)
+  return { ...resolved, options: { ...resolved.options, ...field.options } }
 }
 
 export const parentDeclarationOf = ({ parent }: ResourceDeclaration): ParentDeclaration | undefined =>

@@ -85,7 +85,7 @@ function derivedNames(
   { resources, concepts }: DeclarationContext,
   rules: ValueRules,
 ): (resource: string, field: string, called: SourceNames) => string {
-  const known = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
+  const names = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
   const nameOf = (resource: string, name: string, called: SourceNames): string => {
     const declaration = resources[resource]
     const field = declaration && Object.hasOwn(declaration.fields, name) ? declaration.fields[name] : undefined
@@ -98,14 +98,14 @@ function derivedNames(
     const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
     if (!declaration || !make) return ''
     const place = `${resource}.${name}`
-    const found = known.get(place) ?? triedName(declaration, make as DerivingFunction)
-    known.set(place, found)
-    return found
+    const tried = names.get(place) ?? triedName(declaration, make as DerivingFunction)
+    names.set(place, tried)
+    return tried
   }
   const triedName = (declaration: ResourceDeclaration, make: DerivingFunction): string => {
     const members = sourceNames(declaration.fields, { concepts }).map((one) => {
-      const made = resolveConcepts(declaration.fields[one] as Field, concepts)
-      return { name: one, field: made, check: valueCheckOf(made, rules), writeOnly: made.options.writeOnly === true }
+      const field = resolveConcepts(declaration.fields[one] as Field, concepts)
+      return { name: one, field, check: valueCheckOf(field, rules), writeOnly: field.options.writeOnly === true }
     })
     return functionName(make, samples({ members, rules }))
   }
@@ -166,8 +166,8 @@ export function linkingFields(
   const declaration = resources[name]
   if (!declaration) return []
   const owns = parentDeclarationOf(declaration)?.resource === target
-  const references = Object.entries(declaration.fields).filter(([, given]) => {
-    const { kind, target: to } = resolveConcepts(given, concepts)
+  const references = Object.entries(declaration.fields).filter(([, declared]) => {
+    const { kind, target: to } = resolveConcepts(declared, concepts)
     return kind === 'ref' && to === target
   })
   return [

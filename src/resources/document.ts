@@ -130,9 +130,9 @@ export function changeDocument(
       return requireUntouched(member, next, prior[member.name], permissions)
     return checkWritten(member, next, at, faults, prior, permissions)
   }
-  const given = checkBody(resource, body, faults, check, {})
+  const checked = checkBody(resource, body, faults, check, {})
   throwViolations(faults)
-  return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(given, name) ? given[name] : prior[name]))
+  return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(checked, name) ? checked[name] : prior[name]))
 }
 
 /** Checks the value of a field in a body; a stored value that the caller sees may be sent back even if it does not fit. */
@@ -145,8 +145,8 @@ function checkWritten(
   permissions: Permissions,
 ): unknown {
   const before = faults.length
-  const known = prior && canSee(member, permissions) ? prior[member.name] : undefined // else the caller could guess it
-  const next = member.check(value, at, faults, known)
+  const priorValue = prior && canSee(member, permissions) ? prior[member.name] : undefined // else the caller could guess it
+  const next = member.check(value, at, faults, priorValue)
   if (faults.length === before) checkImmutable(member, next, at, faults, prior, permissions)
   return next
 }
@@ -205,7 +205,7 @@ function checkBody(
   body: Document,
   faults: Violation[],
   checkOf: (member: Member) => ValueCheck,
-  given: Document,
+  checked: Document,
 ): Document {
   const check = (name: string) => {
     const isAdded =
@@ -213,7 +213,7 @@ function checkBody(
     const member = isAdded ? addedMember : resource.byName.get(name)
     return member && checkOf(member)
   }
-  return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings, given)
+  return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings, checked)
 }
 
 /** `_links`, `_embedded` and `_pair` are not stored; a caller that sends back a fetched item may include them. R48. */
@@ -262,8 +262,8 @@ function checkManaged(
 export function completeDocumentBy(resource: Resource, value: (member: Member) => unknown): Document {
   const document: Document = {}
   for (const member of resource.members) {
-    const given = value(member)
-    document[member.name] = given === undefined ? (member.absent ?? null) : given
+    const memberValue = value(member)
+    document[member.name] = memberValue === undefined ? (member.absent ?? null) : memberValue
   }
   return document
 }

@@ -38,10 +38,10 @@ export function readJsonPatch(content: unknown, most: number): readonly PatchOpe
 }
 
 /** Reads one operation; members without a meaning for it are ignored. */
-function readOperation(given: unknown, at: string, faults: Violation[]): PatchOperation {
-  const op = readName(given, at, faults)
+function readOperation(operation: unknown, at: string, faults: Violation[]): PatchOperation {
+  const op = readName(operation, at, faults)
   if (op === null) return { op: 'test', path: [], from: [], value: null }
-  const members = given as Document
+  const members = operation as Document
   const moves = op === 'move' || op === 'copy'
   const before = faults.length
   const path = readPath(members, 'path', at, faults)
@@ -56,10 +56,10 @@ function readOperation(given: unknown, at: string, faults: Violation[]): PatchOp
 }
 
 /** The name of an operation; null after a mistake. */
-function readName(given: unknown, at: string, faults: Violation[]): PatchOperation['op'] | null {
-  if (!isObject(given)) addFault(faults, at, 'invalid-type', `must be an object, not ${typeInWords(given)}.`)
-  else if (!Object.hasOwn(given, 'op')) addFault(faults, `${at}/op`, 'field-required', 'is required.')
-  else if (operationNames.includes(given.op as string)) return given.op as PatchOperation['op']
+function readName(operation: unknown, at: string, faults: Violation[]): PatchOperation['op'] | null {
+  if (!isObject(operation)) addFault(faults, at, 'invalid-type', `must be an object, not ${typeInWords(operation)}.`)
+  else if (!Object.hasOwn(operation, 'op')) addFault(faults, `${at}/op`, 'field-required', 'is required.')
+  else if (operationNames.includes(operation.op as string)) return operation.op as PatchOperation['op']
   else addFault(faults, `${at}/op`, 'invalid-value', `must be one of ${operationNames.join(', ')}.`)
   return null
 }
@@ -114,10 +114,10 @@ export function changesByPatch(
 
 /** The document after all operations, or a refusal. Neither the document nor the patch is changed. */
 export function applyJsonPatch(document: Document, patch: readonly PatchOperation[], bounds: PatchBounds): Document {
-  const whole = { '': copyValue(document, { size: Number.POSITIVE_INFINITY, depth: Number.POSITIVE_INFINITY }, 0, '') }
+  const root = { '': copyValue(document, { size: Number.POSITIVE_INFINITY, depth: Number.POSITIVE_INFINITY }, 0, '') }
   const left = { ...bounds }
-  for (const [i, operation] of patch.entries()) applyOperation(whole, operation, `/${i}`, left)
-  const { '': after } = whole
+  for (const [i, operation] of patch.entries()) applyOperation(root, operation, `/${i}`, left)
+  const { '': after } = root
   if (isObject(after)) return after
   throw refusal('', 'invalid-type', `would make the item ${typeInWords(after)}; it must stay an object.`)
 }
@@ -128,14 +128,14 @@ interface PatchBudget {
   readonly depth: number
 }
 
-/** Applies one operation; `whole` holds the document under an empty name, so that each value has a container. */
+/** Applies one operation; `root` holds the document under an empty name, so that each value has a container. */
 function applyOperation(
-  whole: Document,
+  root: Document,
   { op, path, from, value }: PatchOperation,
   at: string,
   left: PatchBudget,
 ): void {
-  const target = () => placeOf(whole, path, at, 'path')
+  const target = () => placeOf(root, path, at, 'path')
   if (op === 'test') {
     if (!isEqualJson(valueAt(target()), value)) throw conflict(at, `${nameOf(path)} has another value.`)
   } else if (op === 'remove') takeFrom(target(), left)
@@ -144,7 +144,7 @@ function applyOperation(
     valueAt(place)
     setAt(place, copyValue(value, left, path.length, at))
   } else {
-    const source = op === 'add' ? null : placeOf(whole, from, at, 'from')
+    const source = op === 'add' ? null : placeOf(root, from, at, 'from')
     const added = copyValue(source ? valueAt(source) : value, left, path.length, at)
     if (source && op === 'move') takeFrom(source, left)
     addAt(target(), added, left)
@@ -161,8 +161,8 @@ interface Place {
   readonly member: 'path' | 'from'
 }
 
-function placeOf(whole: Document, path: Path, at: string, member: Place['member']): Place {
-  let place: Place = { inside: whole, name: '', path: [], at, member }
+function placeOf(root: Document, path: Path, at: string, member: Place['member']): Place {
+  let place: Place = { inside: root, name: '', path: [], at, member }
   for (const [i, name] of path.entries()) place = { ...place, inside: valueAt(place), name, path: path.slice(0, i + 1) }
   return place
 }

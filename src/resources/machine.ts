@@ -112,25 +112,25 @@ export function machineOf(
   }
   const all = Object.entries(transitions).map(([name, one]) => ({
     one,
-    made: { name, from: one.from, to: one.to, ...settingsOf(one, field, stored) },
+    transition: { name, from: one.from, to: one.to, ...settingsOf(one, field, stored) },
   }))
   const isTimed = ({ after, at }: TransitionDeclaration) => after !== undefined || at !== undefined
   return {
     field,
     states: stateNames(states),
-    transitions: all.flatMap(({ one, made }) =>
+    transitions: all.flatMap(({ one, transition }) =>
       isTimed(one)
         ? []
         : [
             {
-              ...{ ...made, input: inputFields(one.input ?? {}, concepts, rules) },
+              ...{ ...transition, input: inputFields(one.input ?? {}, concepts, rules) },
               ...(one.access === undefined ? { rule: rule as AccessRule, rowRule } : { rule: one.access }),
             },
           ],
     ),
-    timed: all.flatMap(({ one, made }) => {
+    timed: all.flatMap(({ one, transition }) => {
       const after = one.after === undefined ? null : (durationMilliseconds(one.after) ?? null)
-      return isTimed(one) ? [{ ...made, after, at: one.at ?? null, catchUp: one.catchUp === true }] : []
+      return isTimed(one) ? [{ ...transition, after, at: one.at ?? null, catchUp: one.catchUp === true }] : []
     }),
     writable: { change: writable.change ?? null, remove: writable.remove ?? null },
   }
@@ -138,8 +138,8 @@ export function machineOf(
 
 /** The fields of a body that is not an item. */
 export const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
-  Object.entries(input).map(([name, given]) => {
-    const field = resolveConcepts(given, concepts)
+  Object.entries(input).map(([name, declared]) => {
+    const field = resolveConcepts(declared, concepts)
     const check = valueCheckOf(field, rules)
     return { name, field, check, absent: absentValue(field, rules, check) }
   })
@@ -183,9 +183,9 @@ export function readInput(
     if (absent === undefined && !Object.hasOwn(body, name))
       addViolation(faults, `/${name}`, 'field-required', 'is required.')
   const check = (name: string) => byName.get(name)?.check
-  const given = checkMembers(body, '', faults, { names: byName, check }, settings, {})
+  const checked = checkMembers(body, '', faults, { names: byName, check }, settings, {})
   if (faults.length > 0) throw invalidBody(faults)
-  return new Map(input.map(({ name, absent }) => [name, Object.hasOwn(given, name) ? given[name] : absent]))
+  return new Map(input.map(({ name, absent }) => [name, Object.hasOwn(checked, name) ? checked[name] : absent]))
 }
 
 /** The inputs of a transition that a request without a body of its own carries out. */

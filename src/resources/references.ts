@@ -90,9 +90,9 @@ export function referringColumns(
 /** The collections that refer to a resource: its children, and those with references. */
 export function dependentsOf(name: string, context: DeclarationContext): Dependent[] {
   return Object.entries(context.resources).flatMap(([collection, declaration]) => {
-    const references = Object.entries(declaration.fields).flatMap(([field, given]) =>
-      given.kind === 'concept' || mayRefer(given)
-        ? referringDependents(collection, field, resolveConcepts(given, context.concepts), name)
+    const references = Object.entries(declaration.fields).flatMap(([field, declared]) =>
+      declared.kind === 'concept' || mayRefer(declared)
+        ? referringDependents(collection, field, resolveConcepts(declared, context.concepts), name)
         : [],
     )
     const all = [...childDependents(collection, declaration, name, context), ...references]
@@ -227,21 +227,21 @@ export function relatedResources({
   concepts = {},
   settings: { naming = 'camel' } = {},
 }: Pick<VersionedDeclaration, 'resources' | 'concepts' | 'settings'>): ReadonlyMap<string, RelatedResource> {
-  const relatedOf = (name: string, given: ResourceDeclaration): RelatedResource => {
-    const parent = parentDeclarationOf(given)
+  const relatedOf = (name: string, declaration: ResourceDeclaration): RelatedResource => {
+    const parent = parentDeclarationOf(declaration)
     const field = parent && parentFieldName(parent.resource, resources[parent.resource], { naming })
     return {
-      singular: given.singular ?? singularOf(name),
-      key: given.key ?? null,
+      singular: declaration.singular ?? singularOf(name),
+      key: declaration.key ?? null,
       parent: parent && field !== undefined ? { resource: parent.resource, field } : null,
-      members: Object.entries(given.fields).map(([own, one]) => {
-        const made = resolveConcepts(one, concepts)
-        return { name: own, field: made, writeOnly: made.options.writeOnly === true }
+      members: Object.entries(declaration.fields).map(([own, one]) => {
+        const resolved = resolveConcepts(one, concepts)
+        return { name: own, field: resolved, writeOnly: resolved.options.writeOnly === true }
       }),
-      methods: given.methods ?? operations,
+      methods: declaration.methods ?? operations,
     }
   }
-  return new Map(Object.entries(resources).map(([name, given]) => [name, relatedOf(name, given)]))
+  return new Map(Object.entries(resources).map(([name, declaration]) => [name, relatedOf(name, declaration)]))
 }
 
 /** The names that `embed` can have: those that are declared, and the beginnings of deep ones. */

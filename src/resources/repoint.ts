@@ -58,11 +58,11 @@ function repointField(field: Field, now: string, was: string): Field {
 /** Replaces the names of `embed` by those before a change, and leaves out names that did not exist then. */
 export function withEmbedsBefore(
   before: VersionedDeclaration,
-  given: VersionedDeclaration,
+  after: VersionedDeclaration,
   change: EmbedChange,
 ): VersionedDeclaration {
   if (!Object.values(before.resources).some(({ embed }) => Array.isArray(embed))) return before
-  const [was, is] = [before, given].map((one) => {
+  const [was, is] = [before, after].map((one) => {
     const all = relatedResources(one)
     return (name: string) => relationsOf(name, all, one.settings?.naming ?? 'camel')
   }) as [RelationsByName, RelationsByName]
@@ -84,7 +84,7 @@ export function withEmbedsBefore(
   const resources = Object.entries(before.resources).map(([name, own]): [string, ResourceDeclaration] => {
     const { embed, ...rest } = own
     if (typeof embed !== 'object') return [name, own]
-    const now = Object.keys(given.resources).find((one) => oldName(one) === name) ?? name
+    const now = Object.keys(after.resources).find((one) => oldName(one) === name) ?? name
     const kept = [
       ...embed.flatMap((path) => pathBefore(now, path.split('.'))?.join('.') ?? []),
       ...(now === change.resource ? lostReferences(change, was(name)) : []),

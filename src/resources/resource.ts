@@ -123,7 +123,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, con
   const members = membersOf({ declaration, context, rules, key, parentField: link?.field })
   const table = memberTable(members)
   const { byName } = table
-  const made = {
+  const base = {
     name,
     singular: own,
     title: declaration.title ?? sentenceCase(own),
@@ -134,14 +134,14 @@ export function makeResource(name: string, declaration: ResourceDeclaration, con
     isId: idCheckOf(name, context),
   }
   return Object.freeze({
-    ...made,
+    ...base,
     machine: machineOf(declaration, context, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, context, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     ...{ access: declaration.access, exports: declaration.exports === true, imports: declaration.imports === true },
     ...{ carriesEmbedded: carriesEmbedded(name, context), isPaired: isPaired(name, context) },
-    ...{ declaration, collection: collectionOf(made, declaration, context) },
+    ...{ declaration, collection: collectionOf(base, declaration, context) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
 }
@@ -186,9 +186,9 @@ function idCheckOf(name: string, context: DeclarationContext): IdCheck {
   const prefix = declaration.prefix ?? defaultPrefix(name, declaration)
   if (declaration.key === undefined)
     return settings.resource.id === 'typeid' ? typeIdCheck(prefix) : chosenIdCheck(prefix)
-  const given = declaration.fields[declaration.key]
-  if (!given) return () => false
-  const field = boundedKeyField(resolveConcepts(given, context.concepts))
+  const declared = declaration.fields[declaration.key]
+  if (!declared) return () => false
+  const field = boundedKeyField(resolveConcepts(declared, context.concepts))
   const taken = collectionSegments(declaration)
   const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(context), kinds: context.kinds }), taken)
   return (text) => {
@@ -248,8 +248,8 @@ function membersOf({ declaration, context, rules, key, parentField }: MemberSour
   const naming = context.settings.naming
   const text: Field = { kind: 'text', options: {} }
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
-  const declared = Object.entries(declaration.fields).map(([name, given]) => {
-    const field = resolveConcepts(given, context.concepts)
+  const declared = Object.entries(declaration.fields).map(([name, ownField]) => {
+    const field = resolveConcepts(ownField, context.concepts)
     if (name !== key) return memberOf(name, field, field.options.readOnly ? 'service' : 'caller')
     const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionSegments(declaration))
     return memberOf(name, boundedKeyField(field), 'address', check)

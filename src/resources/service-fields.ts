@@ -218,8 +218,8 @@ const partsInCase = (field: Field, naming: Naming): Field => ({
 })
 
 /** An object with the names of its members in the case of the service, or back in camel case. */
-export const membersIn = (given: Readonly<Record<string, unknown>>, naming: Naming): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(given).map(([name, value]) => [toCase(name, naming), value]))
+export const membersIn = (members: Readonly<Record<string, unknown>>, naming: Naming): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [toCase(name, naming), value]))
 
 interface OwnedResource {
   readonly owner?: string

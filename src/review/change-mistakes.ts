@@ -34,25 +34,25 @@ export function changeMistakes(
 ): Mistake[] {
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, isId: () => true, kinds }
-  const found: Finding[] = []
+  const findings: Finding[] = []
   let versioned = declaration
   for (const [i, change] of changes.entries()) {
     const path = ['changes', change.version, change.resource]
-    checkVersionOfChange(declaration, change, changes[i - 1], path, found)
+    checkVersionOfChange(declaration, change, changes[i - 1], path, findings)
     const own = hasMember(versioned.resources, change.resource) ? versioned.resources[change.resource] : undefined
-    const clean = found.length
-    if (own) checkChange({ change, path, declaration: versioned, rules, own, found, later: changes.slice(0, i) })
+    const clean = findings.length
+    if (own) checkChange({ change, path, declaration: versioned, rules, own, findings, later: changes.slice(0, i) })
     else
       report(
-        { found },
+        { findings },
         path,
         `There is no resource \`${change.resource}\` in ${change.version}.`,
         nameHint(change.resource, Object.keys(versioned.resources)),
       )
-    if (found.length > clean) break // older changes are checked against the result of this one
+    if (findings.length > clean) break // older changes are checked against the result of this one
     versioned = declarationBefore(versioned, change)
   }
-  if (found.length > 0) return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+  if (findings.length > 0) return findings.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
   return versionLabels(declaration)
     .toReversed()
     .flatMap((label) => mistakesOfVersion(declaration, changes, label, kinds))
@@ -75,16 +75,16 @@ function checkVersionOfChange(
   { version }: Change,
   last: Change | undefined,
   path: DeclarationPath,
-  found: Finding[],
+  findings: Finding[],
 ): void {
   const labels = versionLabels(declaration)
   if (!labels.includes(version) || labels[0] === version) {
     const reason = labels[0] === version ? `${version} is the first version, so` : `There is no version ${version}, so`
-    report({ found }, path, `${reason} it cannot have changes.`, nameHint(version, labels.slice(1)))
+    report({ findings }, path, `${reason} it cannot have changes.`, nameHint(version, labels.slice(1)))
   }
   if (last && majorOf(last.version) < majorOf(version))
     report(
-      { found },
+      { findings },
       path,
       `The change of ${version} comes after a change of ${last.version}.`,
       'Write changes from the newest version to the oldest: each one says what was different before it.',
@@ -98,34 +98,34 @@ const objectKeys = [
 ]
 
 function checkChange(check: ChangeCheck): void {
-  const { change, path, found } = check
-  const given = change as unknown as UncheckedObject
+  const { change, path, findings } = check
+  const parts = change as unknown as UncheckedObject
   const known = [...changeKeys, 'version', 'resource'] as readonly string[]
-  for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one)))
-    report({ found }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, changeKeys))
-  if (typeof given.about !== 'string' || given.about.trim() === '')
+  for (const key of Object.keys(parts).filter((one) => parts[one] !== undefined && !known.includes(one)))
+    report({ findings }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, changeKeys))
+  if (typeof parts.about !== 'string' || parts.about.trim() === '')
     report(
-      { found },
+      { findings },
       path,
       'The change has no description.',
       "Describe it in a sentence, as about: '`name` replaces `title`.'.",
     )
   for (const key of objectKeys)
-    if (given[key] !== undefined && !isObject(given[key])) {
-      report({ found }, [...path, key], `It is ${valueInWords(given[key])}.`, `Write an object, as ${key}: { … }.`)
+    if (parts[key] !== undefined && !isObject(parts[key])) {
+      report({ findings }, [...path, key], `It is ${valueInWords(parts[key])}.`, `Write an object, as ${key}: { … }.`)
       return
     }
   for (const key of ['request', 'response'])
-    if (given[key] !== undefined && typeof given[key] !== 'function')
+    if (parts[key] !== undefined && typeof parts[key] !== 'function')
       report(
-        { found },
+        { findings },
         [...path, key],
-        `It is ${valueInWords(given[key])}.`,
+        `It is ${valueInWords(parts[key])}.`,
         'Write a function from one document to the other.',
       )
-  checkRevision(given.revision, check)
+  checkRevision(parts.revision, check)
   if (change.begins && change.ends)
-    report({ found }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
+    report({ findings }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
   checkFieldParts(check)
   checkSearch(check)
   checkMethods(check)
@@ -134,14 +134,14 @@ function checkChange(check: ChangeCheck): void {
   checkErrorRenames(check)
   checkMovedFields(check)
   checkValueSources(check)
-  if (check.found.length === 0) checkDroppedPromises(check)
+  if (check.findings.length === 0) checkDroppedPromises(check)
   checkUnseenFields(check)
 }
 
-function checkRevision(revision: unknown, { path, found }: ChangeCheck): void {
+function checkRevision(revision: unknown, { path, findings }: ChangeCheck): void {
   if (revision === undefined || (Number.isSafeInteger(revision) && Number(revision) > 0)) return
   const mend = 'Write a whole number from 1 on, as revision: 2.'
-  report({ found }, [...path, 'revision'], `It is ${valueInWords(revision)}.`, mend)
+  report({ findings }, [...path, 'revision'], `It is ${valueInWords(revision)}.`, mend)
 }
 
 /** The parts that name fields or their values. */
@@ -152,7 +152,7 @@ function checkFieldParts(check: ChangeCheck): void {
 
 /** Named fields must exist, and no field may appear twice in the version before. */
 function checkNames(check: ChangeCheck): void {
-  const { change, path, own, found } = check
+  const { change, path, own, findings } = check
   const {
     added = [],
     renamed = {},
@@ -174,7 +174,7 @@ function checkNames(check: ChangeCheck): void {
   for (const [key, names] of present)
     for (const name of names.filter((one) => !hasMember(own.fields, one) && one !== change.states?.field))
       report(
-        { found },
+        { findings },
         [...path, key],
         `There is no field ${valueInWords(name)} in ${change.version}.`,
         nameHint(name, fields),
@@ -183,7 +183,7 @@ function checkNames(check: ChangeCheck): void {
   const old = [...now, ...Object.keys(renamed), ...Object.keys(change.removed ?? {}), ...Object.keys(moved)]
   for (const name of new Set(old.filter((one, i) => old.indexOf(one) < i)))
     report(
-      { found },
+      { findings },
       path,
       `Before ${change.version} there would be two fields \`${name}\`.`,
       'Declare in `added` or `renamed` what happened to the field of that name, or remove one of the two.',
@@ -191,16 +191,16 @@ function checkNames(check: ChangeCheck): void {
 }
 
 /** Checks mapped values of enums. */
-function checkValues({ change, path, own, declaration, found }: ChangeCheck): void {
+function checkValues({ change, path, own, declaration, findings }: ChangeCheck): void {
   const { mapped = {}, shown: reported = {} } = change
   for (const name of new Set([...Object.keys(mapped), ...Object.keys(reported)])) {
-    const given = own.fields[name]
-    const field = given && resolveConcepts(given, declaration.concepts ?? {})
+    const declared = own.fields[name]
+    const field = declared && resolveConcepts(declared, declaration.concepts ?? {})
     if (!field) continue
     const values = field.values ?? []
     if (field.kind !== 'enum')
       report(
-        { found },
+        { findings },
         [...path, 'mapped', name],
         `\`${name}\` is not an enum.`,
         'Use `retyped` with `request` and `response` instead.',
@@ -209,7 +209,7 @@ function checkValues({ change, path, own, declaration, found }: ChangeCheck): vo
       const news = [...Object.values(mapped[name] ?? {}), ...Object.keys(reported[name] ?? {})]
       for (const value of news.filter((one) => !values.includes(one)))
         report(
-          { found },
+          { findings },
           [...path, 'mapped', name],
           `${valueInWords(value)} is not a value of \`${name}\`.`,
           nameHint(value, values),
@@ -224,7 +224,7 @@ function checkSearch({
   path,
   own,
   declaration,
-  found,
+  findings,
 }: ChangeCheck): void {
   const isSearched = (field: Field | undefined) =>
     field !== undefined && searchedIn(resolveConcepts(field, declaration.concepts ?? {})).length > 0
@@ -236,47 +236,47 @@ function checkSearch({
   for (const [part, name, was, now] of all)
     if (isSearched(was) && !isSearched(now))
       report(
-        { found },
+        { findings },
         [...path, part, name],
         `\`${name}\` has \`search\`, but the newest version has no words of it.`,
         'Leave `search` out here: older versions search the fields that are searched in the newest one.',
       )
 }
 
-function checkMethods({ change, path, own, found }: ChangeCheck): void {
+function checkMethods({ change, path, own, findings }: ChangeCheck): void {
   const { added = [], withdrawn = [] } = change.methods ?? {}
   const offered = own.methods ?? operations
   for (const one of added.filter((one) => !offered.includes(one)))
-    report({ found }, [...path, 'methods', 'added'], `${valueInWords(one)} is not offered.`, nameHint(one, offered))
+    report({ findings }, [...path, 'methods', 'added'], `${valueInWords(one)} is not offered.`, nameHint(one, offered))
   for (const one of withdrawn.filter((one) => offered.includes(one)))
     report(
-      { found },
+      { findings },
       [...path, 'methods', 'withdrawn'],
       `${valueInWords(one)} is still offered.`,
       `Leave it out of \`methods\` of ${change.resource}.`,
     )
   for (const one of withdrawn.filter((one) => !operations.includes(one)))
     report(
-      { found },
+      { findings },
       [...path, 'methods', 'withdrawn'],
       `There is no method ${valueInWords(one)}.`,
       nameHint(one, operations),
     )
 }
 
-function checkErrorRenames({ change, path, declaration, found }: ChangeCheck): void {
+function checkErrorRenames({ change, path, declaration, findings }: ChangeCheck): void {
   const declared = Object.keys(declaration.errors ?? {})
   for (const [old, now] of Object.entries(change.errors ?? {})) {
     if (!declared.includes(now))
       report(
-        { found },
+        { findings },
         [...path, 'errors', old],
         `There is no declared type ${valueInWords(now)}.`,
         nameHint(now, declared),
       )
     if (declared.includes(old) || typeof old !== 'string')
       report(
-        { found },
+        { findings },
         [...path, 'errors', old],
         `\`${old}\` is still declared.`,
         'Write another name, or leave it out.',

@@ -13,23 +13,23 @@ export function checkParts(
   path: DeclarationPath,
   parts: object,
   known: readonly string[],
-  found: ChangeCheck['found'],
+  findings: ChangeCheck['findings'],
 ): boolean {
   const strange = Object.keys(parts).filter((one) => !known.includes(one))
-  for (const key of strange) report({ found }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
+  for (const key of strange) report({ findings }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   return strange.length === 0
 }
 
 type Kind = 'transitions' | 'operations'
 
 /** Named actions must exist, and no two may have had the same name. */
-export function checkActionNames({ change, path, found }: ChangeCheck, kind: Kind, known: readonly string[]): void {
+export function checkActionNames({ change, path, findings }: ChangeCheck, kind: Kind, known: readonly string[]): void {
   const parts: ChangedActions & Pick<ChangedTransitions, 'written'> = change[kind] ?? {}
   const { added = [], renamed = {}, withdrawn = {}, changed = {}, written = {} } = parts
   const named = [...added, ...Object.values(renamed), ...Object.keys(changed), ...Object.values(written)]
   for (const name of named.filter((one) => !known.includes(one)))
     report(
-      { found },
+      { findings },
       [...path, kind],
       `There is no ${kind.slice(0, -1)} ${valueInWords(name)} in ${change.version}.`,
       nameHint(name, known),
@@ -38,7 +38,7 @@ export function checkActionNames({ change, path, found }: ChangeCheck, kind: Kin
   for (const [part, names] of Object.entries({ renamed, withdrawn }))
     for (const name of Object.keys(names).filter((one) => kept.includes(one)))
       report(
-        { found },
+        { findings },
         [...path, kind, part, name],
         `Before ${change.version} there would be two ${kind} \`${name}\`.`,
         'Write another name, or name the other one in `added` or `renamed` too.',
@@ -58,12 +58,12 @@ export function withdrawnActionFault(
   return refused === 409 || refused === 410 ? undefined : [`\`refused\` is ${valueInWords(refused)}.`, withdrawnMend]
 }
 
-/** The fields that need a value which the given ones do not have, or not within the same bounds. */
-export function unmetValues(needed: Fields, given: Fields, { declaration, rules }: ChangeCheck): string[] {
-  const whole = (fields: Fields, name: string) =>
+/** The fields that need a value which the available ones do not have, or not within the same bounds. */
+export function unmetValues(needed: Fields, available: Fields, { declaration, rules }: ChangeCheck): string[] {
+  const resolve = (fields: Fields, name: string) =>
     fields[name] && resolveConcepts(fields[name], declaration.concepts ?? {})
   return Object.keys(needed).filter((name) => {
-    const [is, was] = [whole(needed, name), whole(given, name)]
+    const [is, was] = [resolve(needed, name), resolve(available, name)]
     if (!is || !was) return is && !isOmittable(is, rules)
     return isNarrower(boundsOf(was, rules), boundsOf(is, rules)) || (isOmittable(was, rules) && !isOmittable(is, rules))
   })
@@ -73,10 +73,10 @@ export function unmetValues(needed: Fields, given: Fields, { declaration, rules 
 export function unmetInputFault(
   by: string,
   needed: Fields,
-  given: Fields,
+  available: Fields,
   check: ChangeCheck,
 ): DeclarationFault | undefined {
-  const lost = unmetValues(needed, given, check)
+  const lost = unmetValues(needed, available, check)
   const needs = `Its requests do not give \`${by}\` what it needs: \`${lost.join('`, `')}\`.`
   return lost.length === 0 ? undefined : [needs, 'Make these inputs optional there, or write refused: 410.']
 }
@@ -98,11 +98,11 @@ export function checkForm(
   checkValueSources({ ...sent, change: { ...sent.change, ...oneWay } })
   const { retyped = {}, request, response } = sent.change as typeof check.change
   const retypedFields = Object.fromEntries(Object.keys(retyped).map((name) => [name, own.fields[name]])) as Fields
-  if ((isOutput ? response : request) !== undefined || check.found.length > 0) return
-  const [needed, given, way] = isOutput
+  if ((isOutput ? response : request) !== undefined || check.findings.length > 0) return
+  const [needed, available, way] = isOutput
     ? [retyped, retypedFields, 'response: (now)']
     : [retypedFields, retyped, 'request: (old)']
-  for (const name of unmetValues(needed, given, check))
+  for (const name of unmetValues(needed, available, check))
     report(
       check,
       [...path, 'retyped', name],

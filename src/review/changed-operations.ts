@@ -18,18 +18,18 @@ const operationParts = ['added', 'renamed', 'withdrawn', 'changed']
 
 /** `checkFields` checks the parts of a change that name fields, for inputs and outputs too. */
 export function checkChangedOperations(check: ChangeCheck, checkFields: (form: ChangeCheck) => void): void {
-  const { change, path, own, found } = check
+  const { change, path, own, findings } = check
   const parts = change.operations ?? {}
   const at = [...path, 'operations']
-  if (!checkParts(at, parts, operationParts, found)) return
+  if (!checkParts(at, parts, operationParts, findings)) return
   const all = own.operations ?? {}
   checkActionNames(check, 'operations', Object.keys(all))
   for (const [name, one] of Object.entries(parts.withdrawn ?? {})) {
     const fault = withdrawnFault(one, check)
-    if (fault) report({ found }, [...at, 'withdrawn', name], ...fault)
+    if (fault) report({ findings }, [...at, 'withdrawn', name], ...fault)
   }
   for (const [name, forms] of Object.entries(parts.changed ?? {})) {
-    if (!checkParts([...at, 'changed', name], forms, ['input', 'output'], found)) continue
+    if (!checkParts([...at, 'changed', name], forms, ['input', 'output'], findings)) continue
     for (const key of ['input', 'output'] as const) {
       const fields = all[name]?.[key] ?? {}
       const form = forms[key]

@@ -24,10 +24,10 @@ import type { ChangeCheck } from './value-sources.ts'
 
 /** `checkFields` checks the parts of a change that name fields, for inputs too. */
 export function checkChangedStates(check: ChangeCheck, checkFields: (inputs: ChangeCheck) => void): void {
-  const { change, path, own, found } = check
+  const { change, path, own, findings } = check
   const parts = change.transitions ?? {}
   const at = [...path, 'transitions']
-  const isKnown = checkParts(at, parts, transitionParts, found)
+  const isKnown = checkParts(at, parts, transitionParts, findings)
   checkFormerAllowance(check)
   checkFormerStates(check)
   const states = own.states ?? (isFormerStates(change.states) ? { ...change.states, transitions: {} } : undefined)
@@ -38,7 +38,7 @@ export function checkChangedStates(check: ChangeCheck, checkFields: (inputs: Cha
   if (own.states) checkNewStates(check, own.states)
   for (const [name, one] of Object.entries(parts.withdrawn ?? {})) {
     const fault = withdrawnFault(one, check)
-    if (fault) report({ found }, [...at, 'withdrawn', name], ...fault)
+    if (fault) report({ findings }, [...at, 'withdrawn', name], ...fault)
   }
   for (const [name, { input: inputs }] of Object.entries(parts.changed ?? {})) {
     const fields = all[name]?.input ?? {}
@@ -50,24 +50,24 @@ export function checkChangedStates(check: ChangeCheck, checkFields: (inputs: Cha
 const transitionParts = ['added', 'renamed', 'withdrawn', 'changed', 'written']
 
 /** Items can be in every state of the new version, so the version before needs a name for each. */
-function checkNewStates({ change, path, found }: ChangeCheck, states: StatesDeclaration): void {
+function checkNewStates({ change, path, findings }: ChangeCheck, states: StatesDeclaration): void {
   const before = statesBefore(states, change, (fields) => fields)
   if (!before) return
   const old = oldStates(states, change)
-  const known = stateNames(before)
-  for (const state of stateNames(states).filter((one) => !known.includes(old([one])[0] as string)))
+  const formerStates = stateNames(before)
+  for (const state of stateNames(states).filter((one) => !formerStates.includes(old([one])[0] as string)))
     report(
-      { found },
+      { findings },
       [...path, 'transitions'],
       `Before ${change.version} there is no state \`${state}\`, but items can be in it.`,
-      `Write which state older versions see, as shown: { ${states.field}: { ${state}: '${known[0]}' } }.`,
+      `Write which state older versions see, as shown: { ${states.field}: { ${state}: '${formerStates[0]}' } }.`,
     )
 }
 
 /** States that ended leave their field, or `removed` has it with a value for old answers. */
-function checkFormerStates({ change, path, own, found }: ChangeCheck): void {
+function checkFormerStates({ change, path, own, findings }: ChangeCheck): void {
   const { states, removed = {}, renamed = {} } = change
-  const refuse = (reason: string, mend: string) => report({ found }, [...path, 'states'], reason, mend)
+  const refuse = (reason: string, mend: string) => report({ findings }, [...path, 'states'], reason, mend)
   if (states === undefined) return
   if (own.states)
     refuse(`${change.resource} still has states.`, 'Leave it out, and name what differs in `transitions`.')
@@ -114,17 +114,17 @@ function callable({ transitions }: StatesDeclaration, name: unknown): Transition
 
 /** A state that older versions write is carried out as a transition that leads to it and needs no input. */
 function checkWritten(path: DeclarationPath, check: ChangeCheck, states: StatesDeclaration): void {
-  const { change, found } = check
+  const { change, findings } = check
   const { written = {} } = change.transitions ?? {}
   if (Object.keys(written).length > 0 && !beginsStates(states, change))
     report(
-      { found },
+      { findings },
       path,
       `Before ${change.version} nobody wrote \`${states.field}\`, as it was a state.`,
       `Leave it out, or write the former field into \`retyped\`, as ${states.field}: f.enum(['…']).`,
     )
   for (const [value, name] of Object.entries(written)) {
-    const refuse = (reason: string, mend: string) => report({ found }, [...path, value], reason, mend)
+    const refuse = (reason: string, mend: string) => report({ findings }, [...path, value], reason, mend)
     const one = callable(states, name)
     const wanted = change.mapped?.[states.field]?.[value] ?? value
     if (!one) refuse(`\`${name}\` is not a transition that callers carry out.`, 'Name one that they do.')
@@ -142,13 +142,13 @@ function checkWritten(path: DeclarationPath, check: ChangeCheck, states: StatesD
 }
 
 /** Checks the lists of states that allowed writes before a change. */
-function checkFormerAllowance({ change, path, own, found }: ChangeCheck): void {
+function checkFormerAllowance({ change, path, own, findings }: ChangeCheck): void {
   const isListed = (one: unknown) => one === undefined || one === null || Array.isArray(one)
   const { writable = {}, while: below } = change
   if (change.writable !== undefined && own.states?.writable === undefined)
-    report({ found }, [...path, 'writable'], 'Every state allows writes now.', 'Leave it out.')
+    report({ findings }, [...path, 'writable'], 'Every state allows writes now.', 'Leave it out.')
   if (below !== undefined && parentDeclarationOf(own)?.while === undefined)
-    report({ found }, [...path, 'while'], 'Every state of the owner allows writes now.', 'Leave it out.')
+    report({ findings }, [...path, 'while'], 'Every state of the owner allows writes now.', 'Leave it out.')
   for (const [at, one] of Object.entries({
     'writable.change': writable.change,
     'writable.remove': writable.remove,
@@ -156,7 +156,7 @@ function checkFormerAllowance({ change, path, own, found }: ChangeCheck): void {
   }))
     if (!isListed(one))
       report(
-        { found },
+        { findings },
         [...path, ...at.split('.')],
         `It is ${valueInWords(one)}.`,
         "List the states, as ['draft'], or write null for all.",

@@ -33,21 +33,21 @@ interface ConversionTrial {
 }
 
 export function checkDroppedPromises(check: ChangeCheck): void {
-  const { change, found } = check
+  const { change, findings } = check
   if (change.begins || change.ends || !promisesAnything(check)) return
   const trial = trialOf(check)
   for (const one of convertedFields(check, trial)) {
     const { name, field, path } = one
     if (field.options.unique && !staysUnique(one, check))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` is unique before ${change.version}, but no unique field of ${change.version} keeps it so: two items could get the same value.`,
         `Declare a unique field in ${change.version} that \`request\` computes from \`${name}\` alone, or use \`renamed\` for \`${name}\`.`,
       )
     if (jointUniques(one, check).some((names) => !staysUnique(one, check, [names])))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` is part of \`uniques\` before ${change.version}, but \`request\` maps different values to one, or one value to different ones.`,
         `Let \`request\` compute it from the old value alone, a different one for each, so that \`response\` can restore the old value.`,
@@ -55,14 +55,14 @@ export function checkDroppedPromises(check: ChangeCheck): void {
     const today = fieldNow(one)
     if (today && field.kind === 'ref' && today.target === field.target && onDeleteOf(today) !== onDeleteOf(field))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` has \`onDelete: '${onDeleteOf(field)}'\` before ${change.version} and '${onDeleteOf(today)}' now, but all versions must have the same.`,
         `Write onDelete: '${onDeleteOf(today)}' here too, or onDelete: '${onDeleteOf(field)}' at the field itself.`,
       )
     if (hasReference(field) && !staysReference(one))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` refers to ${referenceTargets(field).join(' and ')} before ${change.version}, but ${change.version} does not check it: it could hold ids of items that do not exist.`,
         `Declare a reference in ${change.version} that \`request\` computes from \`${name}\` and \`response\` gives back, or use \`renamed\` for \`${name}\`.`,
@@ -106,7 +106,7 @@ function convertedFields({ change, path }: ChangeCheck, trial: ConversionTrial):
 
 function trialOf({ change, own, declaration, rules }: ChangeCheck): ConversionTrial {
   const concepts = declaration.concepts ?? {}
-  const whole = (fields: Fields = {}) =>
+  const resolve = (fields: Fields = {}) =>
     Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, resolveConcepts(field, concepts)]))
   const older = declarationBefore(declaration, change).resources[change.was ?? change.resource]
   const { request, response, retyped = {} } = change
@@ -119,19 +119,19 @@ function trialOf({ change, own, declaration, rules }: ChangeCheck): ConversionTr
   }
   const passed = (document: Document, name: (one: string) => [from: string, to: string]) =>
     Object.fromEntries(Object.keys(retyped).map((one) => [name(one)[1], document[name(one)[0]]]))
-  const joined = (document: Document, made: Document | null, name: (one: string) => [from: string, to: string]) =>
-    made && { ...passed(document, name), ...made }
+  const joined = (document: Document, returned: Document | null, name: (one: string) => [from: string, to: string]) =>
+    returned && { ...passed(document, name), ...returned }
   return {
     plain: (field) => plainValues(field, rules)[0],
     other: (field) => plainValues(field, rules)[1],
-    old: whole(older?.fields),
-    now: whole(own.fields),
+    old: resolve(older?.fields),
+    now: resolve(own.fields),
     up: (document) => joined(document, run(request, document), (one) => [oldName(change, one), one]),
     down: (document) => {
-      const made = run(response, document)
+      const returned = run(response, document)
       // `response` returns retyped fields that are also renamed under their new names.
       const named =
-        made && Object.fromEntries(Object.entries(made).map(([one, value]) => [oldName(change, one), value]))
+        returned && Object.fromEntries(Object.entries(returned).map(([one, value]) => [oldName(change, one), value]))
       return joined(document, named, (one) => [one, oldName(change, one)])
     },
   }
@@ -169,7 +169,7 @@ function staysUnique(one: ConvertedField, check: ChangeCheck, sets = uniquenessK
   ].map(trial.up)
   return sets.some((names) => {
     if (!own1 || !others || !own2) return true
-    const of = (made: Document) => names.map((one) => made[one] ?? null)
+    const of = (document: Document) => names.map((one) => document[one] ?? null)
     if (!isSameJson(of(own1), of(others)) || isSameJson(of(own1), of(own2))) return false
     const shown = trial.down({ ...sampleDocument(trial.now, trial.plain), ...own1 })
     const again = shown && trial.up({ ...first, [name]: shown[name] })
@@ -198,13 +198,13 @@ function pointingValue(field: Field, trial: ConversionTrial): unknown {
 
 /** Whether the new version checks the references of the old field, and `response` gives back only checked ids. */
 function staysReference({ name, field, trial }: ConvertedField): boolean {
-  const made = trial.up({ ...sampleDocument(trial.old, trial.plain), [name]: pointingValue(field, trial) })
+  const document = trial.up({ ...sampleDocument(trial.old, trial.plain), [name]: pointingValue(field, trial) })
   const checked = Object.entries(trial.now).some(([one, now]) =>
-    made === null ? hasReference(now) : idsIn(now, made[one]).includes(anyId),
+    document === null ? hasReference(now) : idsIn(now, document[one]).includes(anyId),
   )
   if (!checked) return false
-  const given = trial.down(sampleDocument(trial.now, (one) => pointingValue(one, trial)))
-  return given === null || idsIn(field, given[name]).every((id) => id === anyId)
+  const oldDocument = trial.down(sampleDocument(trial.now, (one) => pointingValue(one, trial)))
+  return oldDocument === null || idsIn(field, oldDocument[name]).every((id) => id === anyId)
 }
 
 function idsIn(field: Field, value: unknown): readonly unknown[] {

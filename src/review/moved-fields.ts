@@ -15,11 +15,11 @@ import type { ChangeCheck } from './value-sources.ts'
  * files.
  */
 export function checkMovedFields(check: ChangeCheck): void {
-  const { change, path, own, declaration, found, rules } = check
+  const { change, path, own, declaration, findings, rules } = check
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
     const target = referencedResource(own.fields, by, own.parent, declaration.concepts ?? {})
     const there = target === undefined ? undefined : declaration.resources[target]
-    const refuse = (reason: string, mend: string) => report({ found }, [...path, 'moved', name], reason, mend)
+    const refuse = (reason: string, mend: string) => report({ findings }, [...path, 'moved', name], reason, mend)
     if (!there)
       refuse(`${valueInWords(by)} refers to no resource.`, 'Name a reference, or the field with the id of the parent.')
     else if (!hasMember(there.fields, to))
@@ -40,11 +40,11 @@ export function checkMovedFields(check: ChangeCheck): void {
       refuse('It is a file, whose content stays at its item.', 'Leave the file where it was.')
     else {
       const ends = [lostTrackFault(check, change.resource, by), lostTrackFault(check, target as string, to)]
-      const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {})
+      const resolve = (one: Field) => resolveConcepts(one, declaration.concepts ?? {})
       const closed = unwritableFault(check, { by, to, ...(field && { field }) }, target as string)
       const mistake =
         field &&
-        unqueryableFault(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
+        unqueryableFault(resolve(field), resolve(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
       for (const end of [...ends, closed, mistake]) if (end) refuse(end.reason, end.mend)
     }
   }
@@ -55,11 +55,11 @@ const isFile = (field: Field | undefined, concepts: Fields = {}): boolean =>
   field !== undefined && resolveConcepts(field, concepts).kind === 'file'
 
 /** A content cannot be made from other values, nor other values from it. */
-function checkRetypedFiles({ change, path, own, declaration, found }: ChangeCheck): void {
+function checkRetypedFiles({ change, path, own, declaration, findings }: ChangeCheck): void {
   for (const [name, was] of Object.entries(change.retyped ?? {}))
     if (isFile(was, declaration.concepts) !== isFile(own.fields[name], declaration.concepts))
       report(
-        { found },
+        { findings },
         [...path, 'retyped', name],
         'It is a file in one of the versions only, and a content cannot be converted.',
         'Give the file another name: write the one in `added`, and the other in `removed`.',
@@ -83,14 +83,14 @@ function isClosed(
   { by, to, field }: FieldMove,
   target: string,
 ): boolean {
-  const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {}).options
+  const optionsOf = (one: Field) => resolveConcepts(one, declaration.concepts ?? {}).options
   const there = declaration.resources[target] as ResourceDeclaration
   const changes = (methods: readonly Operation[] = []) => methods.some((one) => one === 'change' || one === 'replace')
   const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
   const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])
   const isWritten = offers(own) || (own.methods ?? operations).includes('create')
-  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // the row itself keeps the value while `by` is null
-  const isRead = [field, there.fields[to]].some((one) => one && whole(one).readOnly === true)
+  const isKept = hasMember(own.fields, by) && optionsOf(own.fields[by] as Field).optional === true // the row itself keeps the value while `by` is null
+  const isRead = [field, there.fields[to]].some((one) => one && optionsOf(one).readOnly === true)
   return isWritten && !isKept && !isRead && !offers(there) && !changes(others)
 }
 

@@ -23,7 +23,7 @@ export function checkUnseenFields(check: ChangeCheck): void {
 }
 
 /** `response` receives no write-only fields, as no answer shows them: nothing that is answered can be computed from them. */
-function checkWriteOnlyFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
+function checkWriteOnlyFields({ change, path, own, declaration, findings, rules }: ChangeCheck): void {
   const whole = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
   const hidden = fields.filter(([, { options }]) => options.writeOnly).map(([name]) => name)
@@ -42,7 +42,7 @@ function checkWriteOnlyFields({ change, path, own, declaration, found, rules }: 
     result instanceof Error ? `It throws: ${result.message}` : lostPromise(change, all, result, new Set(), whole)
   if (fault === null) return
   report(
-    { found },
+    { findings },
     [...path, 'response'],
     `It does not receive ${hidden.map((name) => `\`${name}\``).join(' and ')}, as answers have no \`writeOnly\` fields. ${fault}`,
     `Compute the answer of ${change.version} from fields that are answered, or leave out \`writeOnly\`.`,
@@ -50,7 +50,7 @@ function checkWriteOnlyFields({ change, path, own, declaration, found, rules }: 
 }
 
 /** `response` receives null for fields that the caller may not read, and must handle that. R169. */
-function checkScopedFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
+function checkScopedFields({ change, path, own, declaration, findings, rules }: ChangeCheck): void {
   const whole = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
   const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
@@ -67,7 +67,7 @@ function checkScopedFields({ change, path, own, declaration, found, rules }: Cha
     const revealing = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, whole)
     if (revealing !== undefined) {
       report(
-        { found },
+        { findings },
         [...path, revealing],
         `Callers with ${[...lacking].join(' and ')} see another value of it than others do, so lists cannot be filtered or sorted by it.`,
         `Add read: '${[...lacking][0]}' to it, or leave \`filter\` and \`sort\` out; then older versions refuse them.`,
@@ -77,7 +77,7 @@ function checkScopedFields({ change, path, own, declaration, found, rules }: Cha
     if (fault === null) continue
     const names = unseen.map((name) => `\`${name}\``).join(' and ')
     report(
-      { found },
+      { findings },
       [...path, 'response'],
       `Callers without ${[...lacking].join(' and ')} do not see ${names}, so \`response\` receives null for it. ${fault}`,
       `Return a value for this case, as response: ({ ${unseen[0]} }) => ({ … ${unseen[0]} ?? … }).`,

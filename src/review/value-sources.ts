@@ -26,7 +26,7 @@ export interface ChangeCheck {
   readonly own: ResourceDeclaration
   /** The changes of later versions, the newest first. */
   readonly later: readonly Change[]
-  readonly found: Finding[]
+  readonly findings: Finding[]
 }
 
 export const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): boolean =>
@@ -34,50 +34,51 @@ export const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): bo
 
 /** Checks that every required value of old requests and old answers has a source. */
 export function checkValueSources(check: ChangeCheck): void {
-  const { change, path, own, declaration, found, rules } = check
+  const { change, path, own, declaration, findings, rules } = check
   const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
   if (begins || ends) return
   const concepts = declaration.concepts ?? {}
-  const whole = (field: Field) => resolveConcepts(field, concepts)
+  const resolve = (field: Field) => resolveConcepts(field, concepts)
   const fields = (names: readonly string[]) => names.filter((name) => hasMember(own.fields, name))
   const links = Object.values(moved).map(({ by }) => by)
   for (const name of fields(added))
-    if (!request && !isOmittable(whole(own.fields[name] as Field), rules) && !links.includes(name))
+    if (!request && !isOmittable(resolve(own.fields[name] as Field), rules) && !links.includes(name))
       report(
-        { found },
+        { findings },
         [...path, 'added'],
         `Old requests do not contain \`${name}\`, which is required.`,
         'Write request: (old) => ({ … }), or give the field a default.',
       )
   for (const [name, field] of Object.entries(removed))
-    if (!response && isFieldLike(field) && !isOmittable(whole(field), rules))
+    if (!response && isFieldLike(field) && !isOmittable(resolve(field), rules))
       report(
-        { found },
+        { findings },
         [...path, 'removed', name],
         'Old answers need a value for it.',
         'Write response: (now) => ({ … }), or give the field a default.',
       )
   checkKinds(check)
   for (const name of fields(Object.keys(required))) {
-    const field = whole(own.fields[name] as Field)
+    const field = resolve(own.fields[name] as Field)
     const at = [...path, 'required', name]
     if (isOmittable(field, rules) && own.states?.field !== name)
-      report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')
+      report({ findings }, at, `\`${name}\` is not required.`, 'Leave it out here.')
     const faults: Violation[] = []
     valueCheckOf(field, rules)(required[name], `/${name}`, faults)
-    if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
+    if (faults[0])
+      report({ findings }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
   }
   checkScopedFields(check)
 }
 
-function checkKinds({ change, path, own, declaration, found }: ChangeCheck): void {
+function checkKinds({ change, path, own, declaration, findings }: ChangeCheck): void {
   const { retyped = {}, request, response } = change
   const kindOf = (field: Field) => resolveConcepts(field, declaration.concepts ?? {}).kind
   for (const [name, field] of Object.entries(retyped).filter(([name]) => hasMember(own.fields, name))) {
     const alike = isFieldLike(field) && kindOf(field) === kindOf(own.fields[name] as Field)
     if (!alike && (!request || !response))
       report(
-        { found },
+        { findings },
         [...path, 'retyped', name],
         'The old and the new field have different kinds.',
         'Write request and response, which convert between the two.',
@@ -87,13 +88,13 @@ function checkKinds({ change, path, own, declaration, found }: ChangeCheck): voi
 
 /** An older version must not show values that need a scope to callers without it. R169. */
 function checkScopedFields(check: ChangeCheck): void {
-  const { change, path, own, declaration, found } = check
+  const { change, path, own, declaration, findings } = check
   const { added = [], removed = {}, moved = {} } = change
   const scopes = [...new Set(added.flatMap((name) => own.fields[name]?.options.read ?? []))]
   for (const [name, field] of Object.entries(removed))
     for (const scope of scopes.filter((one) => isFieldLike(field) && field.options.read !== one))
       report(
-        { found },
+        { findings },
         [...path, 'removed', name],
         `It can contain values that only callers with ${scope} may read.`,
         `Add read: '${scope}' to it.`,
@@ -104,7 +105,7 @@ function checkScopedFields(check: ChangeCheck): void {
     const read = target === undefined ? undefined : declaration.resources[target]?.fields[to]?.options.read
     if (read !== undefined && field && field.options.read !== read)
       report(
-        { found },
+        { findings },
         [...path, 'moved', name],
         `It can contain values that only callers with ${read} may read.`,
         `Add read: '${read}' to it.`,
@@ -117,7 +118,7 @@ function checkScopedFields(check: ChangeCheck): void {
  * must need the scope of that resource. Otherwise an older version would show values that the newest refuses. R169, R195.
  */
 function checkReaders(
-  { change, path, own, declaration, later, found }: ChangeCheck,
+  { change, path, own, declaration, later, findings }: ChangeCheck,
   name: string,
   target: string,
 ): void {
@@ -125,7 +126,7 @@ function checkReaders(
   const readRule = there && ruleFor(there.access, 'read')
   if (there && [own.access, there.access].some(dependsOnRows))
     report(
-      { found },
+      { findings },
       [...path, 'moved', name],
       `Access to items of \`${change.resource}\` or \`${target}\` depends on the item, and an older version would show and find them together.`,
       'Write access rules without alternatives for both, or leave the field where it was.',
@@ -140,11 +141,11 @@ function checkReaders(
   const isScope = readRule !== undefined && readRule !== 'authenticated'
   const field = isScope ? `, or read: '${readRule}' in \`field\` of the moved field` : ''
   report(
-    { found },
+    { findings },
     [...path, 'moved', name],
     `It would show values of \`${target}\` to callers who may not read \`${target}\`: items of \`${change.resource}\` are readable by '${wider}', and \`access\` of \`${target}\` lets ${readRule === undefined ? 'nobody' : `'${readRule}'`} read.`,
     `Write read: '${wider}' in \`access\` of \`${target}\`, or the same rule at both${field}.`,
   )
 }
 
-const isFieldLike = (given: unknown): given is Field => isObject(given) && isObject(given.options)
+const isFieldLike = (value: unknown): value is Field => isObject(value) && isObject(value.options)

@@ -99,10 +99,10 @@ export function* admitChange(
 ): Steps<AllowedDrops> {
   const hazards = yield* findChangeHazards(surveyed, consent)
   if (hazards.length > 0) throw changeRefusal(hazards)
-  const found = yield* prepareDrops(surveyed, consent, now)
-  if ((yield* needsCopyTable(found, surveyed)) && (yield findCopyTable(surveyed.dialect)).length === 0)
+  const drops = yield* prepareDrops(surveyed, consent, now)
+  if ((yield* needsCopyTable(drops, surveyed)) && (yield findCopyTable(surveyed.dialect)).length === 0)
     for (const text of copyTableStatements(surveyed.dialect)) yield { text, values: [] }
-  return found
+  return drops
 }
 
 /** Collects what a change drops. The rights were stored by the declaration that had the fields. */
@@ -198,11 +198,11 @@ function valuesReplacedByFills(
   return paths.flatMap((path) => {
     const now = JSON.stringify(valueAt(document, path))
     const values = views.map((view) => view.map((one) => valueAt(one, path)))
-    const found = values.find(([was, is]) => JSON.stringify(was) !== JSON.stringify(is) && JSON.stringify(is) === now)
-    if (found?.[0] === undefined) return []
+    const change = values.find(([was, is]) => JSON.stringify(was) !== JSON.stringify(is) && JSON.stringify(is) === now)
+    if (change?.[0] === undefined) return []
     const rest = fillMark + JSON.stringify(valueAt(document, listPathOf(path)))
     const own = { field: path, kind: kinds.get(path) as string, rights: JSON.stringify(rights[path]) }
-    return [{ ...own, key: rowKeyOf(row), value: found[0], rest, time }]
+    return [{ ...own, key: rowKeyOf(row), value: change[0], rest, time }]
   })
 }
 

@@ -18,8 +18,8 @@ export function* inspectRows(
   dialect: Dialect,
   see: (row: DeclaredRow) => void,
 ): Steps<Misfits> {
-  const found: Record<string, Record<string, Misfit>> = {}
-  if (before === null) return found
+  const byCollection: Record<string, Record<string, Misfit>> = {}
+  if (before === null) return byCollection
   for (const { prepared } of readableCollections(collections, { before: before.layout, after }, dialect)) {
     const { name, rules } = prepared.collection
     const judged = [...rules.keys()].map((field) => ({ name: field, wide: null }))
@@ -30,19 +30,19 @@ export function* inspectRows(
       return true
     })
     const misfits = own.misfits(true)
-    if (Object.keys(misfits).length > 0) found[name] = misfits
+    if (Object.keys(misfits).length > 0) byCollection[name] = misfits
   }
-  yield* recordMisfits(found, collections, dialect)
-  return found
+  yield* recordMisfits(byCollection, collections, dialect)
+  return byCollection
 }
 
 /** Stores the counted misfits, if the rows were checked against the applied declaration. */
-function* recordMisfits(found: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
+function* recordMisfits(byCollection: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
   const memory = yield* readMisfitMemory()
   const bounds = memory && { ...memory.bounds, ...declaredBounds(collections) }
   if (!memory || JSON.stringify(bounds) !== JSON.stringify(memory.bounds)) return
   const misfits = Object.fromEntries(
-    Object.entries(found).map(([name, fields]) => [
+    Object.entries(byCollection).map(([name, fields]) => [
       name,
       Object.fromEntries(
         Object.entries(fields).map(([field, misfit]) => [field, { ...misfit, ids: misfit.ids.slice(0, defaultNamed) }]),

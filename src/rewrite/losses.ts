@@ -92,8 +92,8 @@ function documentForOldNodes({ doc, hidden, shape }: StoredDocument, was: TableL
     string,
     Record<number, Members>
   >
-  const whole = { ...more, ...JSON.parse(doc) }
-  return shape === was.shape ? whole : { ...whole, ...kept[was.shape] }
+  const document = { ...more, ...JSON.parse(doc) }
+  return shape === was.shape ? document : { ...document, ...kept[was.shape] }
 }
 
 export const lossName = ({ collection }: LossyCollection, path: string): string => `${collection.name}.${path}`
@@ -163,10 +163,10 @@ function* findLossHazards(lossy: LossyCollection, { dialect, world }: SurveyedCh
   return [...counts].map(([path, one]) => lossHazard(lossy, path, one, isLate))
 }
 
-function countLosses(lossy: LossyCollection, row: ResultRow, found: Map<string, LossCount>): void {
+function countLosses(lossy: LossyCollection, row: ResultRow, losses: Map<string, LossCount>): void {
   for (const { path } of lostValuesIn(lossy, storedDocumentOf(row))) {
-    const one = found.get(path) ?? { rows: 0, ids: [] }
-    found.set(path, one)
+    const one = losses.get(path) ?? { rows: 0, ids: [] }
+    losses.set(path, one)
     one.rows++
     if (one.ids.length < maxNamed) one.ids.push(row.id as string)
   }

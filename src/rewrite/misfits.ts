@@ -169,12 +169,12 @@ function boundsFromShape({ rules }: Collection, shape: string): Record<string, B
   const allOf = (parts: readonly ShapePart[], all: readonly (readonly [string, Bounds])[]): Record<string, Bounds> =>
     Object.fromEntries(
       all.flatMap(([name, bounds]) => {
-        const found = partNamed(parts, name, bounds)
-        return found ? [[name, boundsOfPart(found, bounds)]] : []
+        const part = partNamed(parts, name, bounds)
+        return part ? [[name, boundsOfPart(part, bounds)]] : []
       }),
     )
-  const known = [...rules].map(([name, { bounds }]) => [name, bounds] as const)
-  return allOf(JSON.parse(shape.replace(/^v\d+ /, '')), known)
+  const entries = [...rules].map(([name, { bounds }]) => [name, bounds] as const)
+  return allOf(JSON.parse(shape.replace(/^v\d+ /, '')), entries)
 }
 
 const partNamed = (parts: readonly ShapePart[], name: string, { was }: Bounds): ShapePart | undefined =>

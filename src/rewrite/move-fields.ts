@@ -42,13 +42,13 @@ export function* moveFields(
   const place = `${collection.name}/${row.id}`
   const givenBy = (one: Members) => namingRowInErrors(place, () => collection.movedValues?.(own, one) ?? [])
   const views = olderViews(text, own).map(givenBy)
-  for (const given of givenBy(document)) {
-    if (views.length > 0 && views.every((view) => view.some((one) => isSame(one, given)))) continue
-    const says = `\`${given.field}\` of ${place} is ${JSON.stringify(given.value)}`
-    if (given.id === null)
-      throw new Error(`${says}, but it refers to none of ${given.collection}, which have the field now. ${mendHint}`)
-    const key = { id: given.id, parent: null, account: (row.account ?? null) as string | null }
-    yield* moveValue(giving, { moved: given, key, says, what: `${collection.name}.${given.field}` })
+  for (const moved of givenBy(document)) {
+    if (views.length > 0 && views.every((view) => view.some((one) => isSame(one, moved)))) continue
+    const says = `\`${moved.field}\` of ${place} is ${JSON.stringify(moved.value)}`
+    if (moved.id === null)
+      throw new Error(`${says}, but it refers to none of ${moved.collection}, which have the field now. ${mendHint}`)
+    const key = { id: moved.id, parent: null, account: (row.account ?? null) as string | null }
+    yield* moveValue(giving, { moved, key, says, what: `${collection.name}.${moved.field}` })
   }
 }
 

@@ -149,8 +149,8 @@ function hiddenText(
 ): string | null {
   if (again) return withKeptForOthers(collection, { own: shape, former }, view, texts)
   if (!ahead || former?.shape !== stored.shape) return texts.hidden
-  const known = { [former.shape]: view.others[former.shape] }
-  return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: known })
+  const views = { [former.shape]: view.others[former.shape] }
+  return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: views })
 }
 
 interface RewrittenRow {

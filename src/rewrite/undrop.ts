@@ -117,22 +117,22 @@ function* putBack(
   const { document } = viewRow(collection, shape, storedDocumentOf(row))
   const edit = editSinceCopy(collection, document, path, copy)
   if (edit) return edit
-  const whole = withValueAt(document, path.split('.'), JSON.parse(copy.value)) as Members | undefined
-  if (!whole) return 'changed'
-  if (!fitsRules(collection, path, whole)) return 'unfit'
-  if (!(yield* referencesExist(context, collection, key, [document, whole]))) return 'reference'
-  if (yield* isUniqueTaken(context, prepared, key, whole)) return 'unique'
-  const [before, made] = [document, whole].map((one) => ({ ...encodeDocument(collection, one), shape })) as [
+  const restored = withValueAt(document, path.split('.'), JSON.parse(copy.value)) as Members | undefined
+  if (!restored) return 'changed'
+  if (!fitsRules(collection, path, restored)) return 'unfit'
+  if (!(yield* referencesExist(context, collection, key, [document, restored]))) return 'reference'
+  if (yield* isUniqueTaken(context, prepared, key, restored)) return 'unique'
+  const [before, after] = [document, restored].map((one) => ({ ...encodeDocument(collection, one), shape })) as [
     StoredDocument,
     StoredDocument,
   ]
   if (!(yield* isContentUsed(context, copy))) return 'content'
-  const clash = yield* updateRemoteEntries(context, prepared, { key, time: 0 }, before, made)
+  const clash = yield* updateRemoteEntries(context, prepared, { key, time: 0 }, before, after)
   if (clash)
     throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)
   const kept = [...rowKeyValues(collection, key, context.dialect), Number(row.revision)]
   const text = updateText(collection, [...collection.columns.keys()], context.dialect)
-  yield { text, values: [shape, made.doc, made.hidden, ...cellsIn(collection, whole), ...kept] }
+  yield { text, values: [shape, after.doc, after.hidden, ...cellsIn(collection, restored), ...kept] }
   yield taken
   return null
 }
@@ -195,10 +195,10 @@ function withValueAt(within: unknown, [name, ...rest]: readonly string[], value:
   return inner === undefined ? undefined : { ...within, [name]: inner }
 }
 
-function fitsRules({ rules }: Collection, path: string, whole: Members): boolean {
+function fitsRules({ rules }: Collection, path: string, document: Members): boolean {
   const [name = ''] = path.split('.')
   const faults: Violation[] = []
-  rules.get(name)?.check(whole[name] ?? null, `/${name}`, faults)
+  rules.get(name)?.check(document[name] ?? null, `/${name}`, faults)
   return faults.length === 0
 }
 
@@ -211,8 +211,8 @@ function* referencesExist(
 ): Steps<boolean> {
   for (const { collection: target, texts } of collections.values())
     for (const { ids } of target.dependents.filter(({ collection }) => collection === name)) {
-      const known = ids(before)
-      for (const id of ids(now).filter((one) => !known.includes(one))) {
+      const formerIds = ids(before)
+      for (const id of ids(now).filter((one) => !formerIds.includes(one))) {
         const named = { id, parent: null, account: key.account }
         if ((yield { text: texts.existsShared, values: rowKeyValues(target, named, dialect) }).length === 0)
           return false
@@ -226,9 +226,9 @@ function* isUniqueTaken(
   { dialect }: StoreContext,
   { collection }: PreparedCollection,
   key: RowKey,
-  whole: Members,
+  document: Members,
 ): Steps<boolean> {
-  const all = cellsIn(collection, whole)
+  const all = cellsIn(collection, document)
   const keyed = key as unknown as Record<string, string | null>
   for (const { columns } of collection.uniques) {
     const values = columns.map((name) =>

@@ -108,10 +108,10 @@ function servedVersion(
   const { label, declaration, histories, errors } = past
   const { today: stored, challenge, writer, versions } = declared
   const contexts = versions.get(label) as Map<string, EndpointContext>
-  const found = [...histories].map(([name, way]) =>
+  const contextsOfVersion = [...histories].map(([name, way]) =>
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
-  const served = withStatusForm(found, past, declared)
+  const served = withStatusForm(contextsOfVersion, past, declared)
   const resources = new Map(served.map(({ resource }) => [resource.name, resource]))
   const shared = { versions, service: declared.declaration.name, stored, writer, challenge }
   const endpoints = served.flatMap(({ source, ...own }) => {
@@ -198,8 +198,8 @@ function contextOf(
 ): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'operations' | 'summaries' | 'byValue'> & {
   readonly source: UnlinkedSource
 } {
-  const given = declaration.resources[name] as ResourceDeclaration
-  if (steps.length === 0 && given === today.declaration)
+  const current = declaration.resources[name] as ResourceDeclaration
+  if (steps.length === 0 && current === today.declaration)
     return {
       resource: today,
       representation: storedRepresentation(today),
@@ -209,7 +209,7 @@ function contextOf(
       byValue: null,
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
-  const own = makeResource(name, given, {
+  const own = makeResource(name, current, {
     resources: declaration.resources,
     concepts: declaration.concepts ?? {},
     settings: declared.settings,

@@ -51,9 +51,9 @@ export function waitingParts(
   { fields, behaviour = {} }: BehavingCollection,
   { behaviour: was = {}, shapes, shape }: RememberedBehaviour,
 ): Waiting | null {
-  const known = shapes[shape - 1] as string
+  const text = shapes[shape - 1] as string
   const isKnown = ({ name, formerNames }: DerivedValue) =>
-    [name, ...formerNames].some((one) => known.includes(JSON.stringify(one)))
+    [name, ...formerNames].some((one) => text.includes(JSON.stringify(one)))
   const fresh = fields.filter(({ derived }) => derived && !isKnown(derived))
   const totals = fresh.filter(({ derived }) => derived?.of === null)
   const waiting: Waiting = {

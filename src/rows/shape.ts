@@ -159,8 +159,8 @@ function ifComputable(of: (document: Members) => unknown, document: Members): un
 }
 
 function fitValue(field: ShapedField, value: unknown, kept?: unknown): unknown {
-  const made = convertValue(field, value, kept)
-  return field.fill === null || field.fill.fits(made) ? made : field.fill.value
+  const converted = convertValue(field, value, kept)
+  return field.fill === null || field.fill.fits(converted) ? converted : field.fill.value
 }
 
 function convertValue({ digits, inner }: ShapedField, value: unknown, kept?: unknown): unknown {
@@ -263,8 +263,8 @@ export function membersToKeep(
 /** Writes a decimal with the declared digits after the point; unchanged if it would lose any. */
 function rescaleDecimal(text: string, [precision, scale]: readonly [number, number]): string {
   const least = text.includes('.') ? text.replace(/\.?0+$/, '') : text
-  const made = decimalText(least, precision, scale)
-  return made === 'format' || made === 'digits' || made === 'range' ? text : made
+  const result = decimalText(least, precision, scale)
+  return result === 'format' || result === 'digits' || result === 'range' ? text : result
 }
 
 /** A value of a former version that a row of another resource has now. */

@@ -48,6 +48,6 @@ function fieldText(kind: string, field: FieldShape | undefined, option = ''): st
   }
   const scale = maker === 'decimal' ? `scale: ${field?.digits?.[1] ?? '…'}` : ''
   const options = [scale, option].filter((one) => one !== '').join(', ')
-  const given = [first[maker] ?? '', options === '' ? '' : `{ ${options} }`].filter((one) => one !== '')
-  return `f.${maker}(${given.join(', ')})`
+  const parameters = [first[maker] ?? '', options === '' ? '' : `{ ${options} }`].filter((one) => one !== '')
+  return `f.${maker}(${parameters.join(', ')})`
 }

@@ -118,7 +118,7 @@ export function reservationSteps(name: string, was: TableLayout, is: TableLayout
   const gone = before.filter((one) => !after.includes(one))
   const fresh = after.some((one) => !before.includes(one))
   const fill = { collection: name, again: false, reserves: true }
-  const made = {
+  const reserve = {
     about: `reserve the unique values and references of ${name}`,
     phase: 'expand' as const,
     sql: [],
@@ -132,7 +132,7 @@ export function reservationSteps(name: string, was: TableLayout, is: TableLayout
     sql: gone.map((one) => `DELETE FROM ${reservationTable} WHERE name = ${literal(one)}`),
     note: 'Until then nodes of the former declaration keep the values unique that they write.',
   }
-  return [...(is.reserved && (fresh || converted) ? [made] : []), ...(gone.length > 0 ? [freed] : [])]
+  return [...(is.reserved && (fresh || converted) ? [reserve] : []), ...(gone.length > 0 ? [freed] : [])]
 }
 
 /** The value of a row of `bylaw_meta`; undefined if there is none. */

@@ -102,12 +102,12 @@ export function finishedLayout(layout: Layout): Layout {
 
 export function* readSchemaState(): Steps<SchemaState | null> {
   const rows = yield { text: `SELECT name, value FROM ${metaTable} WHERE name IN ('layout', 'former')`, values: [] }
-  const found = (name: string): Layout | null =>
+  const layoutNamed = (name: string): Layout | null =>
     JSON.parse((rows.find((one) => one.name === name)?.value ?? 'null') as string)
-  const layout = found('layout')
+  const layout = layoutNamed('layout')
   if (layout && layout.layout > (layout.open ? mergingLayoutVersion : layoutVersionOf(layout)))
     throw new Error('It was written by a newer release of bylaw. Run that release, or a newer one.')
-  return layout && { layout, former: found('former') }
+  return layout && { layout, former: layoutNamed('former') }
 }
 
 export function* writeSchemaState(dialect: Dialect, { layout, former }: SchemaState): Steps<void> {

@@ -140,7 +140,7 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
     (name) => `ALTER TABLE ${quoted(is.table)} DROP COLUMN ${ifExists(dialect)}${quoted(name)}`,
   )
   const views = was.view === is.view ? [] : [dropView(is), is.view]
-  const found = needsRowsAhead(difference) ? [`DROP INDEX IF EXISTS ${backlogIndex(is)}`] : []
+  const dropBacklog = needsRowsAhead(difference) ? [`DROP INDEX IF EXISTS ${backlogIndex(is)}`] : []
   return [
     ...(is.shape === was.shape ? [] : refillSteps(difference)),
     ...indexSteps(difference, `build unique indexes of ${one.name}`, late, 'contract'),
@@ -148,7 +148,7 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
     ...stepsWithSql({
       about: `drop unused columns of ${one.name} and update its view`,
       phase: 'contract',
-      sql: [...found, ...columns, ...views],
+      sql: [...dropBacklog, ...columns, ...views],
       note: 'Nodes of the former declaration cannot write afterwards.',
     }),
   ]

@@ -35,8 +35,8 @@ export const exportCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [declaration = '', resource = '', file] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [declaration = '', resource = '', file] = input.arguments
   const service = await loadService(declaration)
   requireDeclared('exports', service, resource, declaration)
   const type = file === undefined || file.endsWith('.ndjson') ? 'application/x-ndjson' : 'text/csv'
@@ -45,11 +45,11 @@ async function run(given: CommandInput): Promise<number> {
       `"${file}" ends neither in .ndjson nor in .csv.`,
       `As in:  bylaw export ${declaration} ${resource} ${resource}.csv`,
     )
-  const store = await openStoreFor(service, databaseOf(given, service), 'require')
+  const store = await openStoreFor(service, databaseOf(input, service), 'require')
   try {
-    const account = accountOf(given)
+    const account = accountOf(input)
     const { door, url, version } = operatorDoor(service, store, account, 'command:export')
-    const query = given.flagValue('query')?.text ?? ''
+    const query = input.flagValue('query')?.text ?? ''
     const headers = { accept: type, ...(version !== null && { version }) }
     const answer = await door(new Request(`${url}/${resource}${query === '' ? '' : `?${query}`}`, { headers }))
     if (!answer.ok) throw refusedBy('export', (await answer.json()) as AnsweredError)

@@ -34,18 +34,18 @@ export const importCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [declaration = '', resource = '', file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [declaration = '', resource = '', file = ''] = input.arguments
   const service = await loadService(declaration)
   requireDeclared('imports', service, resource, declaration)
   const type = typeOf(file, declaration, resource)
   const size = statSync(file, { throwIfNoEntry: false })?.size
   if (size === undefined) throw commandError(`There is no file "${file}".`, 'Name a file that exists.')
-  const path = pathOf(service, resource, given.flagValue('parent')?.text)
-  const key = given.flagValue('key')?.text ?? (await digestOf(file))
-  const store = await openStoreFor(service, databaseOf(given, service), 'require')
+  const path = pathOf(service, resource, input.flagValue('parent')?.text)
+  const key = input.flagValue('key')?.text ?? (await digestOf(file))
+  const store = await openStoreFor(service, databaseOf(input, service), 'require')
   try {
-    const account = accountOf(given)
+    const account = accountOf(input)
     const { door, url, version } = operatorDoor(service, store, account, 'command:import')
     const headers = {
       ...{ 'content-type': type, 'idempotency-key': key },

@@ -27,11 +27,11 @@ export function seedFetch(door: Door, counts: SeedCounts): (url: string, init: R
   }
   return async (url, init) => {
     const headers = new Headers(init.headers)
-    const given = headers.get('idempotency-key')
-    if (given !== null && isRandomKey(given)) headers.set('idempotency-key', keyFor(given, url, init.body))
+    const key = headers.get('idempotency-key')
+    if (key !== null && isRandomKey(key)) headers.set('idempotency-key', keyFor(key, url, init.body))
     const answer = await door(new Request(url, { ...init, headers }))
     if (answer.status === 201) counts.created++
-    if (given === null || answer.status !== 409) return answer
+    if (key === null || answer.status !== 409) return answer
     const { old_id: id } = (await answer.clone().json()) as { readonly old_id?: unknown }
     if (typeof id !== 'string') return answer
     const related = answerLinks(answer.headers).get('related') ?? `${new URL(url).pathname}/${encodeURIComponent(id)}`

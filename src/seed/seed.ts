@@ -31,16 +31,16 @@ export const seedCommand: Command = {
 
 type Seed = (app: unknown) => unknown
 
-async function run(given: CommandInput): Promise<number> {
-  const [declaration = '', file = join(dirname(declaration), 'seed.ts')] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [declaration = '', file = join(dirname(declaration), 'seed.ts')] = input.arguments
   const service = await loadService(declaration)
   const seed = await loadSeed(file)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
   const store = await openStoreFor(service, database, mode)
   const counts = { created: 0, found: 0 }
   try {
-    await seed(appOn(service, store, accountOf(given), counts))
+    await seed(appOn(service, store, accountOf(input), counts))
   } catch (error) {
     throw error instanceof ApiError ? seedFailure(file, error) : error
   } finally {

@@ -248,8 +248,8 @@ export function insertStatement(
   home: number,
   { mark, distribute }: Dialect,
 ): { readonly text: string; readonly values: readonly Cell[] } {
-  const whole = distribute ? { home, ...row } : row
-  const names = Object.keys(whole)
+  const cells = distribute ? { home, ...row } : row
+  const names = Object.keys(cells)
   const marks = names.map((_, i) => mark(i + 1)).join(', ')
-  return { text: `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`, values: Object.values(whole) }
+  return { text: `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`, values: Object.values(cells) }
 }

@@ -205,8 +205,10 @@ function keptColumn(
   before: TableLayout | undefined,
   from: string | null,
 ): string | undefined {
-  const found = Object.entries(before?.columns ?? {}).find(([name, one]) => (one.field ?? fieldOfColumn(name)) === from)
-  return found && found[1].type === is.type && found[1].form === is.form ? found[0] : undefined
+  const former = Object.entries(before?.columns ?? {}).find(
+    ([name, one]) => (one.field ?? fieldOfColumn(name)) === from,
+  )
+  return former && former[1].type === is.type && former[1].form === is.form ? former[0] : undefined
 }
 
 /** A name that no old or current column has; a field's name cannot end in two underscores and a number. */

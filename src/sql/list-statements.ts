@@ -144,10 +144,11 @@ export function selectDirectly(
   const { bind, values, from, say } = binding_
   const parts = dialect.cutsParts && offset !== 0 ? [plan.where] : listParts(collection, plan, dialect)
   const merged = parts.length > 1
-  const shown = merged ? what + range.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
+  const selection = merged ? what + range.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
   const all = parts
     .map(
-      (where) => `SELECT ${shown} FROM ${from}${whereClause(collection, { ...plan, where }, range.bounds, binding_)}`,
+      (where) =>
+        `SELECT ${selection} FROM ${from}${whereClause(collection, { ...plan, where }, range.bounds, binding_)}`,
     )
     .map((text) =>
       merged && dialect.cutsParts ? `(${text}${orderClause(range, binding_)}${limitClause(limit)})` : text,

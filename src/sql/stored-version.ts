@@ -21,9 +21,9 @@ export function storedVersionAt(
   { shapes, since = '' }: RememberedShapes,
   shape: number,
 ): string {
-  const found = newestVersion([since, ...shapes.slice(0, shape).map(storedVersionOf)])
+  const version = newestVersion([since, ...shapes.slice(0, shape).map(storedVersionOf)])
   const isOwn = conversions?.reshapes === true && shapes[shape - 1] === structureOf(own)
-  return found === '' && isOwn ? storedVersionOf(own) : found
+  return version === '' && isOwn ? storedVersionOf(own) : version
 }
 
 /** Whether version changes convert the stored rows, as the declared version is later than theirs. */

@@ -8,7 +8,7 @@ import type { Statement } from './statements.ts'
 /** An operation as SQL, and how its values follow from those of a plan. */
 export interface OperationText {
   readonly text: string
-  readonly values: readonly ((given: TablePlan['values']) => TableValue)[]
+  readonly values: readonly ((values: TablePlan['values']) => TableValue)[]
 }
 
 interface TableContext {
@@ -32,8 +32,8 @@ function makeText(dialect: Dialect, run: TableOperation): OperationText {
   const values: OperationText['values'][number][] = []
   const mark: Mark = (name, of) =>
     dialect.mark(
-      values.push((given) => {
-        const value = given[name] ?? null
+      values.push((cells) => {
+        const value = cells[name] ?? null
         if (of === 'shard') return shardKeyOf(String(value))
         return typeof value === 'object' ? value && JSON.stringify(value) : value
       }),
@@ -90,10 +90,10 @@ function addText({ table, sums, greatest = [], while: current }: AddToRow, diale
   const isCurrent = current && matchText(table, current, dialect, mark)
   const set = Object.keys(table.columns).flatMap((name) => {
     if (table.key.includes(name)) return []
-    const [own, given] = [`${table.name}.${name}`, `excluded.${name}`]
-    const greater = greatest.includes(name) ? `CASE WHEN ${own} > ${given} THEN ${own} ELSE ${given} END` : own
-    const next = sums.includes(name) ? `${own} + ${given}` : greater
-    return `${name} = ${isCurrent ? `CASE WHEN ${isCurrent} THEN ${next} ELSE ${given} END` : next}`
+    const [own, excluded] = [`${table.name}.${name}`, `excluded.${name}`]
+    const greater = greatest.includes(name) ? `CASE WHEN ${own} > ${excluded} THEN ${own} ELSE ${excluded} END` : own
+    const next = sums.includes(name) ? `${own} + ${excluded}` : greater
+    return `${name} = ${isCurrent ? `CASE WHEN ${isCurrent} THEN ${next} ELSE ${excluded} END` : next}`
   })
   return `DO UPDATE SET ${set.join(', ')}`
 }

@@ -122,7 +122,7 @@ const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as c
 
 function conditionTexts(one: Condition, impliedBound: 'lower' | 'upper' | null, binding: StatementBinding): string[] {
   const column = quoted(one.column)
-  const whole = (all: readonly Condition[]) =>
+  const conjunction = (all: readonly Condition[]) =>
     all.flatMap((inner) => conditionTexts(inner, null, binding)).join(' AND ') || '1 = 1'
   switch (one.is) {
     case 'null':
@@ -137,10 +137,10 @@ function conditionTexts(one: Condition, impliedBound: 'lower' | 'upper' | null, 
       return likeTexts(column, one.parts, impliedBound, binding)
     case 'among': {
       const whose = one.owned ? `account = ${binding.bind(binding.account)} AND ` : ''
-      return [`${column} IN (SELECT id FROM ${quoted(one.collection)} WHERE ${whose}${whole(one.where)})`]
+      return [`${column} IN (SELECT id FROM ${quoted(one.collection)} WHERE ${whose}${conjunction(one.where)})`]
     }
     case 'any':
-      return [`(${one.of.map((all) => `(${whole(all)})`).join(' OR ')})`]
+      return [`(${one.of.map((all) => `(${conjunction(all)})`).join(' OR ')})`]
     case 'gt':
     case 'gte':
       return impliedBound === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]

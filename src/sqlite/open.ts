@@ -125,7 +125,7 @@ export function openSqliteMigration(
   })
 }
 
-/** Opens the file of a URL and passes it to `made`; closes it if that fails. */
+/** Opens the file of a URL and passes it to `open`; closes it if that fails. */
 function withFile<T>(url: string, world: World, open: (db: DatabaseSync, file: string) => T): T {
   const file = fileOf(url)
   return explainErrors(url, () => {

@@ -97,8 +97,8 @@ function readSummary(
   }
   if (looking.wide.has(plan.collection)) return byHalves()
   try {
-    const found = readList(looking, plan)
-    return found instanceof Promise ? found.catch(addHalves) : found
+    const rows = readList(looking, plan)
+    return rows instanceof Promise ? rows.catch(addHalves) : rows
   } catch (error) {
     return addHalves(error)
   }

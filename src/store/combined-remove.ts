@@ -107,7 +107,7 @@ function removeTexts(
   const removedAll = `written AS (DELETE FROM ${quoted(collection.table)} AS own USING one WHERE ${equalColumns('own', [...names, 'revision'], 0)} RETURNING ${returned})`
   const from = ` FROM one JOIN written ON ${names.map((_, i) => `written.at${i} = one.c${i}`).join(' AND ')}`
   const oldest = `(SELECT min(one.c${expiry}) FROM one)`
-  const given = `one AS (SELECT * FROM ${valueRows(types, dialect)})`
-  const all = withClause([given, removedAll, ...parts(from, each, oldest, true)]) + selectRow
+  const valuesText = `one AS (SELECT * FROM ${valueRows(types, dialect)})`
+  const all = withClause([valuesText, removedAll, ...parts(from, each, oldest, true)]) + selectRow
   return { text, many: { text: all, types, at: [...names.keys()] } }
 }

@@ -32,14 +32,14 @@ const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
  */
 export function* writeWithEffects(
   callerContext: StoreContext,
-  given: RowWrite,
+  proposed: RowWrite,
   current: ReadResult | null,
   held: boolean,
   outer: EffectCourse | null = null,
 ): Steps<Outcome> {
-  let plan = given
+  let plan = proposed
   const context = ofService(callerContext)
-  const effects = [...(given.effects ?? [])]
+  const effects = [...(proposed.effects ?? [])]
   while (plan.consequences) {
     const decided: RowWrite = yield* decideConsequences(context, plan.consequences, held)
     effects.push(...(decided.effects ?? []))
@@ -239,9 +239,9 @@ function* lockTogether(context: StoreContext, group: readonly LockedRow[], rows:
   const { collection, key } = first
   if (preparedCollection(context, collection).collection.composite) return
   const lock = isOnlyChecked(first) ? 'share' : 'update'
-  const found = yield* lockPresentRows(context, { collection, account: key.account, ids, lock })
+  const present = yield* lockPresentRows(context, { collection, account: key.account, ids, lock })
   for (const row of fresh) {
-    const locked = found.get(row.key.id)
+    const locked = present.get(row.key.id)
     if (locked) rows.set(rowName(context, row), locked)
   }
 }

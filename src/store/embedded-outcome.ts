@@ -63,8 +63,8 @@ function* readEmbedded(
 ): Steps<readonly EmbeddedRows[]> {
   const all: EmbeddedRows[] = []
   for (const one of embeds) {
-    const given = rows.data === '' ? [] : one.ids(rows)
-    const ids = one.pairsOf === undefined ? given : given.map((id, i) => id && pairName(ownerOf(i), id))
+    const rowIds = rows.data === '' ? [] : one.ids(rows)
+    const ids = one.pairsOf === undefined ? rowIds : rowIds.map((id, i) => id && pairName(ownerOf(i), id))
     const wanted = [...new Set(ids.filter((id) => id !== null))]
     const read = one.list
       ? readFirstRows(context, one, one.list, wanted)
@@ -73,10 +73,10 @@ function* readEmbedded(
         : readPairs(context, one, one.pairsOf, wanted)
     const { docs, parts } = wanted.length === 0 ? noRows : yield* read
     const data = { data: docs.join(documentSeparator) }
-    const found = docs.length === 0 ? data : yield* withJoinedTexts(context, data, one.joined, one.account)
+    const texts = docs.length === 0 ? data : yield* withJoinedTexts(context, data, one.joined, one.account)
     const owners = [...parts].flatMap(([id, { count }]) => Array<string>(count).fill(id))
-    const embedded = yield* readEmbedded(context, one.embeds, found, (row) => owners[row] as string)
-    all.push({ ...found, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
+    const embedded = yield* readEmbedded(context, one.embeds, texts, (row) => owners[row] as string)
+    all.push({ ...texts, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
   }
   return all
 }
@@ -98,9 +98,9 @@ function* readRowsById(
 ): Steps<RowsById> {
   const own = preparedCollection(context, collection)
   const statement = own.prepared.form('embedded', () => rowsByIdStatement(own.collection, context.dialect))
-  const found = yield fillSlots(statement, embedValues(context, account, ids))
+  const stored = yield fillSlots(statement, embedValues(context, account, ids))
   const test = context.rights?.visible.of(collection)
-  const rows = test ? found.filter((row) => test.matches(viewStoredRow(own, row).doc)) : found
+  const rows = test ? stored.filter((row) => test.matches(viewStoredRow(own, row).doc)) : stored
   const parts = rows.map(({ id }, from): [string, RowsPart] => [id as string, { from, count: 1, hasMore: false }])
   return { docs: documentsOf(own, rows), parts: new Map(parts) }
 }
@@ -148,13 +148,13 @@ function* readFirstRows(
   })
   const rows = yield fillSlots(statement, embedValues(context, account, owners))
   const parts = new Map<string, RowsPart>()
-  const shown: ResultRow[] = []
+  const listed: ResultRow[] = []
   for (const [owner, its] of Map.groupBy(rows, (row) => row.owner as string)) {
     const count = Math.min(its.length, limit)
-    parts.set(owner, { from: shown.length, count, hasMore: its.length > limit })
-    shown.push(...its.slice(0, limit))
+    parts.set(owner, { from: listed.length, count, hasMore: its.length > limit })
+    listed.push(...its.slice(0, limit))
   }
-  return { docs: documentsOf(own, shown), parts }
+  return { docs: documentsOf(own, listed), parts }
 }
 
 /** The values of the slots of both statements. */

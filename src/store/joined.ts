@@ -289,11 +289,11 @@ function* writeOldNodeColumns(
     rows.push(one.withWriteOnly ? document : other && JSON.parse(other.doc))
   }
   const hidden = hiddenColumn(own, viewed, viewed, rows)
-  const known = { ...document, ...keptForOthers(hidden)[former.shape] } as Members
+  const formerView = { ...document, ...keptForOthers(hidden)[former.shape] } as Members
   const names = ['hidden', ...former.columns.map(({ name }) => quoted(name))]
   const set = equations(names, context.dialect)
   if (counts) set.push('revision = revision + 1')
   const where = equations(rowKeyColumns(collection, context.dialect), context.dialect, names.length + 1)
   const text = `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`
-  yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, known)), ...keys] }
+  yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, formerView)), ...keys] }
 }

@@ -128,9 +128,9 @@ function* performDecision(context: StoreContext, plan: Decide, held: boolean): S
   if (taken) return taken
   const write = plan.decide(current)
   const outcome = withAnswer(write, yield* writeWithEffects(context, write, current, held))
-  const made = outcome.is === 'kept' ? current : outcome
-  if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
-    yield* keepAnswer(context, claim, target.collection, made)
+  const answer = outcome.is === 'kept' ? current : outcome
+  if (claim && (answer.is === 'found' || answer.is === 'changed' || answer.is === 'answered'))
+    yield* keepAnswer(context, claim, target.collection, answer)
   return outcome
 }
 

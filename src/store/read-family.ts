@@ -36,11 +36,11 @@ export function* readFamily(context: StoreContext, read: Omit<FamilyRead, 'do'>)
     text: `SELECT ${keys.join(', ')}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${quoted(columnName(column))} = ${mark(1)}${owned}${shard}${later}${part}`,
     values,
   }
-  const found = rows.map((row) => ({
+  const members = rows.map((row) => ({
     key: rowKeyOf(row),
     document: viewRow(collection, shape, storedDocumentOf(row)).document,
   }))
-  return { is: 'family', rows: found }
+  return { is: 'family', rows: members }
 }
 
 const batchSize = 1000
@@ -65,14 +65,14 @@ export function* readListed(
   const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
   const keys = keyColumns(collection).join(', ')
   const text = `SELECT ${keys}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${within} ORDER BY ${keys} LIMIT ${batchSize} OFFSET ${mark(2)}`
-  const found: (FamilyRows['rows'][number] & { readonly revision: number })[] = []
+  const members: (FamilyRows['rows'][number] & { readonly revision: number })[] = []
   for (let offset = 0; ; offset += batchSize) {
     const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), offset, ...whose] }
     for (const row of rows) {
       const { document } = viewRow(collection, shape, storedDocumentOf(row))
-      if (ids(document).includes(id)) found.push({ key: rowKeyOf(row), document, revision: Number(row.revision) })
+      if (ids(document).includes(id)) members.push({ key: rowKeyOf(row), document, revision: Number(row.revision) })
     }
-    if (rows.length < batchSize || found.length >= most) return found
+    if (rows.length < batchSize || members.length >= most) return members
   }
 }
 

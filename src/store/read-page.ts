@@ -72,15 +72,15 @@ export function* readPage(context: StoreContext, list: ListRows): Steps<Page> {
   const all = joined.current ? joined : yield* readWindow({ ...reach, rowByRow: true, extras: null })
   const { limit } = plan.window
   const more = all.count > limit
-  const shown = inListOrder(plan, more ? withoutLastRow(all) : all)
+  const page = inListOrder(plan, more ? withoutLastRow(all) : all)
   const total = plan.countTo === null ? null : yield* countUpTo(reach, plan.countTo, joined.total)
   const [first, last] =
-    plan.withPositions && (more || plan.window.from === 'place') ? endPositions(own, plan, shown) : noEnds
+    plan.withPositions && (more || plan.window.from === 'place') ? endPositions(own, plan, page) : noEnds
   const sides = yield* findNeighbours(reach, { first, last, otherSide: joined.otherSide }, more)
   return {
     is: 'page',
-    data: shown.docs,
-    count: shown.count,
+    data: page.docs,
+    count: page.count,
     first: positionTexts(first),
     last: positionTexts(last),
     ...sides,
@@ -158,12 +158,12 @@ function* readByKeys(
   const arrays = ['home', names.at(-1) as string].map((name) => arrayText(keys.map((row) => row[name])))
   const nameOf = (row: ResultRow): string => JSON.stringify(names.map((name) => row[name]))
   const rows = yield fillSlots(documents, [...given, ...arrays])
-  const found = new Map(rows.map((row) => [nameOf(row), row]))
-  const kept = keys.filter((key) => found.has(nameOf(key)))
+  const byName = new Map(rows.map((row) => [nameOf(row), row]))
+  const kept = keys.filter((key) => byName.has(nameOf(key)))
   const part = partOfRows(
     own,
     plan,
-    kept.map((key) => found.get(nameOf(key)) as ResultRow),
+    kept.map((key) => byName.get(nameOf(key)) as ResultRow),
     kept,
   )
   const isWhole = kept.length === keys.length || keys.length < limit

@@ -21,16 +21,16 @@ export function* readRevisions(context: StoreContext, plan: ReadRevisions): Step
   if (hidden) return plan.numbers ? { is: 'revisions', revisions: [], next: null } : hidden
   const own = preparedCollection(context, plan.collection)
   const test = context.rights?.visible.of(plan.collection)
-  const shownOf = (found: readonly StoredRevision[]): StoredRevision[] =>
-    found
+  const shownOf = (revisions: readonly StoredRevision[]): StoredRevision[] =>
+    revisions
       .filter(({ event }) => test?.matches(event.doc) ?? true)
       .map((one) => (one.before && test?.matches(one.before.doc) === false ? { ...one, before: null } : one))
       .filter(({ event, before }) => plan.isShown(event, before))
   if (plan.numbers) {
     const revisions: StoredRevision[] = []
     for (const number of plan.numbers) {
-      const found = yield* revisionsBefore(context, own, plan, { before: number + 1, limit: 1 })
-      revisions.push(...shownOf(found.filter(({ event }) => event.sequence === number)))
+      const earlier = yield* revisionsBefore(context, own, plan, { before: number + 1, limit: 1 })
+      revisions.push(...shownOf(earlier.filter(({ event }) => event.sequence === number)))
     }
     return { is: 'revisions', revisions, next: null }
   }
@@ -38,14 +38,14 @@ export function* readRevisions(context: StoreContext, plan: ReadRevisions): Step
   let { before } = plan
   for (let scanned = 0; scanned < mostScanned; ) {
     const limit = plan.limit + 1
-    const found = yield* revisionsBefore(context, own, plan, { before, limit })
-    shown.push(...shownOf(found))
+    const page = yield* revisionsBefore(context, own, plan, { before, limit })
+    shown.push(...shownOf(page))
     if (shown.length > plan.limit) {
       const revisions = shown.slice(0, plan.limit)
       return { is: 'revisions', revisions, next: revisions.at(-1)?.event.sequence ?? null }
     }
-    if (found.length < limit) return yield* lastPage(context, plan, before === null && found.length === 0, shown)
-    before = found.at(-1)?.event.sequence ?? null
+    if (page.length < limit) return yield* lastPage(context, plan, before === null && page.length === 0, shown)
+    before = page.at(-1)?.event.sequence ?? null
     scanned += limit
   }
   return { is: 'revisions', revisions: shown, next: before }

@@ -29,10 +29,10 @@ import { lastRevision } from './revisions.ts'
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]
 
-export function* writeRow(context: StoreContext, given: RowWrite, current: ReadResult | null): Steps<Outcome> {
-  if (given.do === 'keep') return { is: 'kept', current: current as ReadResult }
-  if (given.do === 'remove') return yield* removeRow(context, given, current)
-  const plan = given.do === 'create' && context.backlog ? yield* withoutWaitingTotals(context, given) : given
+export function* writeRow(context: StoreContext, write: RowWrite, current: ReadResult | null): Steps<Outcome> {
+  if (write.do === 'keep') return { is: 'kept', current: current as ReadResult }
+  if (write.do === 'remove') return yield* removeRow(context, write, current)
+  const plan = write.do === 'create' && context.backlog ? yield* withoutWaitingTotals(context, write) : write
   context.rights?.admitWritten(plan)
   const { collection, key } = plan
   context.onWrite?.({

@@ -27,16 +27,16 @@ export function shownGroups(
   }
   const valueOfCell = ({ kind, options }: Field, text: string): unknown =>
     (fieldKind(kind, kinds).cell?.(options).value ?? String)(text)
-  const memberOf = (value: ValueMember, found: GroupValue): unknown => {
+  const memberOf = (value: ValueMember, totals: GroupValue): unknown => {
     const { of, field } = value
     if (of === 'min' || of === 'max') {
-      const bound = of === 'min' ? found.least : found.greatest
+      const bound = of === 'min' ? totals.least : totals.greatest
       return bound === null ? null : valueOfCell(field, bound)
     }
     const scale = field.options.scale ?? 0
-    const sum = unitsText(found.sum, scale)
+    const sum = unitsText(totals.sum, scale)
     if (of === 'sum') return sum
-    return found.filled === 0n ? null : divide(sum, found.filled, scale + averageDigits)
+    return totals.filled === 0n ? null : divide(sum, totals.filled, scale + averageDigits)
   }
   const show = ({ key, count, values }: SummarizedGroup): object => {
     const members = own.groups.map(({ member, field, part }, i) => {

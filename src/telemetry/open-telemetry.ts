@@ -36,13 +36,13 @@ function requestSpans({ trace, context, propagation, SpanKind, SpanStatusCode }:
     const within = trace.getSpan(active) !== undefined
     const parent = within ? active : propagation.extract(active, headers)
     const kind = within ? SpanKind.INTERNAL : SpanKind.SERVER
-    const known = methodLabel(method)
-    const attributes = { 'http.request.method': known === 'other' ? '_OTHER' : known, 'bylaw.request_id': id }
-    return tracer.startActiveSpan(known, { kind, attributes }, parent, async (span) => {
+    const label = methodLabel(method)
+    const attributes = { 'http.request.method': label === 'other' ? '_OTHER' : label, 'bylaw.request_id': id }
+    return tracer.startActiveSpan(label, { kind, attributes }, parent, async (span) => {
       try {
         const reply = await act()
         const { route } = observed()
-        span.updateName(`${known} ${route}`).setAttributes(answerAttributes(reply, route))
+        span.updateName(`${label} ${route}`).setAttributes(answerAttributes(reply, route))
         if (reply.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
         return reply
       } finally {
@@ -63,10 +63,10 @@ function workSpans({ SpanStatusCode }: OpenTelemetryApi, tracer: Tracer) {
         end()
       }
       try {
-        const made = act()
-        if (made instanceof Promise) made.then(end, fail)
+        const result = act()
+        if (result instanceof Promise) result.then(end, fail)
         else end()
-        return made
+        return result
       } catch (error) {
         fail(error)
         throw error
@@ -96,9 +96,9 @@ export async function exportMetrics(
   const instruments = new Map(
     single.map(({ name, type, unit, help }) => {
       const options = { description: help, ...(unit && { unit: unit === 'seconds' ? 's' : 'By' }) }
-      const made =
+      const instrument =
         type === 'counter' ? meter.createObservableCounter(name, options) : meter.createObservableGauge(name, options)
-      return [name, made] as const
+      return [name, instrument] as const
     }),
   )
   const observe: BatchObservableCallback = async (result) => {

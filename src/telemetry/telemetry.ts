@@ -109,10 +109,10 @@ export class Telemetry {
   #measure<T>(histogram: Histogram, label: string, act: () => T): T {
     const started = this.#world.monotonic()
     const note = (): void => histogram.observe(elapsedSince(this.#world, started), label)
-    const made = act()
-    if (made instanceof Promise) made.then(note, note)
+    const result = act()
+    if (result instanceof Promise) result.then(note, note)
     else note()
-    return made
+    return result
   }
 
   families(store: Store): readonly MetricFamily[] {

@@ -28,7 +28,7 @@ export interface Command {
   /** Complete command lines; messages show them too. */
   readonly examples: readonly string[]
   /** Runs the command and returns the exit code. */
-  readonly run: (given: CommandInput) => Promise<number>
+  readonly run: (input: CommandInput) => Promise<number>
 }
 
 /** The value of a flag and its source, for messages. */
@@ -53,15 +53,15 @@ export function parseCommand(command: Command, words: readonly string[], env: No
   const { tokens } = parseArgs({ args: [...words], options: optionsOf(command), strict: false, tokens: true })
   const values = new Map<string, string>()
   const on = new Set<string>()
-  const found: string[] = []
+  const positionals: string[] = []
   for (const token of tokens) {
-    if (token.kind === 'positional') found.push(token.value)
+    if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
     const flag = findFlag(command, token.name, token.rawName)
     if (flag.value === undefined) on.add(readSwitch(token.name, token.value))
     else values.set(token.name, readFlagValue(command, token.name, flag.value, token.value))
   }
-  if (!on.has('help')) checkArgumentCount(command, found)
+  if (!on.has('help')) checkArgumentCount(command, positionals)
   const fromEnv = (name: string): FlagValue | undefined => {
     const variable = command.flags[name]?.env
     const text = variable === undefined ? undefined : env[variable]
@@ -71,7 +71,7 @@ export function parseCommand(command: Command, words: readonly string[], env: No
     const text = values.get(name)
     return text === undefined ? fromEnv(name) : { text, from: `--${name}` }
   }
-  return { arguments: found, flagValue: worth, isOn: (name) => on.has(name) }
+  return { arguments: positionals, flagValue: worth, isOn: (name) => on.has(name) }
 }
 
 function optionsOf({ flags }: Command) {
@@ -103,24 +103,24 @@ function readSwitch(name: string, value: string | undefined): string {
   return name
 }
 
-function readFlagValue(command: Command, name: string, shown: string, value: string | undefined): string {
+function readFlagValue(command: Command, name: string, placeholder: string, value: string | undefined): string {
   if (value !== undefined && value !== '' && !value.startsWith('-')) return value
-  const [example = `--${name} ${shown}`] = new RegExp(`--${name} \\S+`).exec(command.examples.join('\n')) ?? []
+  const [example = `--${name} ${placeholder}`] = new RegExp(`--${name} \\S+`).exec(command.examples.join('\n')) ?? []
   throw commandError(`--${name} needs a value.`, `As in:  ${example}`)
 }
 
-function checkArgumentCount(command: Command, found: readonly string[]): void {
-  const missing = command.arguments[found.length]
+function checkArgumentCount(command: Command, positionals: readonly string[]): void {
+  const missing = command.arguments[positionals.length]
   if (missing && !missing.optional)
     throw commandError(`bylaw ${command.name} needs ${missing.about}.`, `As in:  ${command.examples[0]}`)
-  const extra = found[command.arguments.length]
+  const extra = positionals[command.arguments.length]
   if (extra !== undefined)
     throw commandError(`bylaw ${command.name} takes no argument "${extra}".`, `As in:  ${command.examples[0]}`)
 }
 
 /** The function of the action that the first argument names; refuses unknown actions, and suggests a similar one. */
-export function actionOf<Action>(name: string, given: CommandInput, actions: Readonly<Record<string, Action>>): Action {
-  const [word = ''] = given.arguments
+export function actionOf<Action>(name: string, input: CommandInput, actions: Readonly<Record<string, Action>>): Action {
+  const [word = ''] = input.arguments
   const action = Object.hasOwn(actions, word) ? actions[word] : undefined
   if (action !== undefined) return action
   const names = Object.keys(actions)

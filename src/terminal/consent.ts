@@ -16,13 +16,13 @@ export const allowLossFlag: Flag = {
   about: 'The fields whose stored values may be dropped, as notes.text; they are kept in bylaw_dropped for a while.',
 }
 
-export const consentOf = (given: CommandInput): Consent => ({
-  allowLoss: (given.flagValue('allow-loss')?.text ?? '')
+export const consentOf = (input: CommandInput): Consent => ({
+  allowLoss: (input.flagValue('allow-loss')?.text ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== ''),
-  allowMisfits: given.isOn('allow-misfits'),
-  ...keepOption(given.flagValue('keep-in')?.text),
+  allowMisfits: input.isOn('allow-misfits'),
+  ...keepOption(input.flagValue('keep-in')?.text),
 })
 
 const keepOption = (file: string | undefined): Pick<Consent, 'keep'> =>

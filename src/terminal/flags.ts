@@ -43,15 +43,15 @@ export const plansFlag: Flag = {
   about: 'Where plans are kept; the folder migrations beside the declaration unless given.',
 }
 
-export const plansFolderOf = (given: CommandInput, file: string): string =>
-  given.flagValue('plans')?.text ?? join(dirname(file), 'migrations')
+export const plansFolderOf = (input: CommandInput, file: string): string =>
+  input.flagValue('plans')?.text ?? join(dirname(file), 'migrations')
 
-export const portOf = (given: CommandInput): number => portText(given.flagValue('port') ?? { text: '3000', from: '' })
+export const portOf = (input: CommandInput): number => portText(input.flagValue('port') ?? { text: '3000', from: '' })
 
 /** The port of the metrics; undefined if they are off. */
-export function metricsPortOf(given: CommandInput): number | undefined {
-  const found = given.flagValue('metrics')
-  return found && portText(found)
+export function metricsPortOf(input: CommandInput): number | undefined {
+  const port = input.flagValue('metrics')
+  return port && portText(port)
 }
 
 function portText({ text, from }: { readonly text: string; readonly from: string }): number {
@@ -63,13 +63,13 @@ function portText({ text, from }: { readonly text: string; readonly from: string
   )
 }
 
-export const hostOf = (given: CommandInput): string => given.flagValue('host')?.text ?? '127.0.0.1'
+export const hostOf = (input: CommandInput): string => input.flagValue('host')?.text ?? '127.0.0.1'
 
-export const databaseOf = (given: CommandInput, { name }: Service): string =>
-  given.flagValue('database')?.text ?? `sqlite:./data/${name}.db`
+export const databaseOf = (input: CommandInput, { name }: Service): string =>
+  input.flagValue('database')?.text ?? `sqlite:./data/${name}.db`
 
 /** The account that a command works in; unless it is named, that of `bylaw dev`. */
-export const accountOf = (given: CommandInput): string => given.flagValue('account')?.text ?? 'development'
+export const accountOf = (input: CommandInput): string => input.flagValue('account')?.text ?? 'development'
 
 /** The folder of the locked contracts, next to the declaration. */
 export const contractFolder = (file: string): string => join(dirname(file), 'contract')

@@ -74,11 +74,12 @@ function trackImports(files: Set<string>): void {
       const { parentURL = '' } = context
       const own = parentURL.startsWith('file:') && files.has(fileURLToPath(parentURL))
       if (own && specifier.startsWith('.')) files.add(fileURLToPath(new URL(specifier, parentURL))) // even if it is missing
-      const found = next(specifier, context)
-      if (own && found.url.startsWith('file:') && !found.url.includes('/node_modules/'))
-        files.add(fileURLToPath(found.url))
-      const typed = /\.m?ts$/.test(found.url) && found.url.startsWith('file:') && files.has(fileURLToPath(found.url))
-      return typed ? { ...found, format: 'module-typescript' } : found
+      const resolved = next(specifier, context)
+      if (own && resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/'))
+        files.add(fileURLToPath(resolved.url))
+      const typed =
+        /\.m?ts$/.test(resolved.url) && resolved.url.startsWith('file:') && files.has(fileURLToPath(resolved.url))
+      return typed ? { ...resolved, format: 'module-typescript' } : resolved
     },
   })
 }
@@ -99,8 +100,8 @@ async function importFile(file: string, path: string, files: ReadonlySet<string>
 function importFailureText(error: unknown, files: ReadonlySet<string>): string {
   if (!(error instanceof Error)) return `it throws ${JSON.stringify(error)}.`
   const stack = error.stack ?? ''
-  const [shown] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
-  const place = shown === '' ? codeFrame(stack) || importFrame(error.message, files) : shown.trimEnd()
+  const [excerpt] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
+  const place = excerpt === '' ? codeFrame(stack) || importFrame(error.message, files) : excerpt.trimEnd()
   return `${error.name}: ${error.message}${place === '' ? '' : `\n\n${place}\n`}`
 }
 
@@ -128,14 +129,14 @@ function importMend(error: unknown): string {
 }
 
 function exportedService(file: string, exported: Readonly<Record<string, unknown>>): Service {
-  const found = exported.default
-  if (isService(found)) return found
+  const value = exported.default
+  if (isService(value)) return value
   const mend = 'It has to end in:  export default service({ … })'
   const named = Object.keys(exported).find((name) => isService(exported[name]))
-  if (found === undefined && named)
+  if (value === undefined && named)
     throw commandError(`${file} exports its service as "${named}", not as its default.`, mend)
-  if (found === undefined) throw commandError(`${file} has no default export.`, mend)
-  throw commandError(`The default export of ${file} is ${describeKind(found)}, not a service.`, mend)
+  if (value === undefined) throw commandError(`${file} has no default export.`, mend)
+  throw commandError(`The default export of ${file} is ${describeKind(value)}, not a service.`, mend)
 }
 
 /** Recognized by its shape, as another copy of the package may have made it. */

@@ -18,8 +18,8 @@ export const trustedProxiesFlag: Flag = {
 }
 
 /** The Redis that counts requests; undefined if the database counts them or there are no quotas. */
-export async function openRateLimitLedger(given: CommandInput, { quotas }: Service): Promise<RedisLedger | undefined> {
-  const url = given.flagValue('rate-limit')
+export async function openRateLimitLedger(input: CommandInput, { quotas }: Service): Promise<RedisLedger | undefined> {
+  const url = input.flagValue('rate-limit')
   if (url === undefined) return undefined
   const place = redisHostOf(url.text)
   if (place === undefined)
@@ -44,8 +44,8 @@ function redisHostOf(text: string): string | undefined {
   return url && ['redis:', 'rediss:'].includes(url.protocol) && url.host !== '' ? url.host : undefined
 }
 
-export function trustedProxiesOf(given: CommandInput): { proxies?: readonly Network[] } {
-  const { text, from } = given.flagValue('trusted-proxies') ?? { text: '', from: '' }
+export function trustedProxiesOf(input: CommandInput): { proxies?: readonly Network[] } {
+  const { text, from } = input.flagValue('trusted-proxies') ?? { text: '', from: '' }
   const names = text
     .split(',')
     .map((one) => one.trim())

@@ -13,10 +13,10 @@ export const answersPath = (folder: string, label: string): string => join(folde
 /** The recorded answers of a version; empty if it has no recording. */
 export function readAnswers(folder: string, label: string): readonly RecordedExchange[] {
   const path = answersPath(folder, label)
-  const found = existsSync(path) ? parseExchanges(readFileSync(path, 'utf8')) : []
-  if (typeof found !== 'string') return found
+  const exchanges = existsSync(path) ? parseExchanges(readFileSync(path, 'utf8')) : []
+  if (typeof exchanges !== 'string') return exchanges
   throw commandError(
-    `${path} holds no recorded answers: ${found}.`,
+    `${path} holds no recorded answers: ${exchanges}.`,
     'Restore it from version control, or remove it and lock again.',
   )
 }
@@ -33,8 +33,8 @@ export async function findDeviation(
     const derived = new Set(names)
     const stage = await openSandbox(service)
     try {
-      const found = await replayExchanges(exchanges, label, stage.ask, derived)
-      if (found) return { ...found, label }
+      const deviation = await replayExchanges(exchanges, label, stage.ask, derived)
+      if (deviation) return { ...deviation, label }
     } finally {
       await stage.close()
     }

@@ -121,11 +121,11 @@ const startWorker = ({ resources, settings }: Service, sources: HandlerSources) 
 async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | undefined) {
   const { name, ownHandlers, settings } = service
   if (!ownHandlers) return { service, unwatch: async () => {} }
-  const given = { service: name, timeout: settings.limits.handlerTimeout, json }
+  const options = { service: name, timeout: settings.limits.handlerTimeout, json }
   const measured = telemetry
     ? withEach(ownHandlers, (handler, act) => (argument) => telemetry.handler(handler, () => act(argument)))
     : ownHandlers
-  const { watched, stop } = await watchHandlers(measured, realWorld, given)
+  const { watched, stop } = await watchHandlers(measured, realWorld, options)
   return { service: { ...service, ownHandlers: watched }, unwatch: stop }
 }
 
@@ -140,10 +140,10 @@ export async function runService(
     json = false,
     preview = [],
     privateTargets = false,
-    ...given
+    ...options
   }: RunOptions,
 ): Promise<WorkingService> {
-  const { metrics = false, openTelemetry = false, ...rest } = given
+  const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
   const telemetry = observed?.telemetry
   const store = telemetry?.measured(opened) ?? opened

@@ -119,9 +119,9 @@ export async function openContentsFor(
   try {
     return await openContents(place, realWorld, mode === 'apply')
   } catch (error) {
-    const shown = place.includes('://') ? 'the place that --files or BYLAW_FILES names' : place // it may have secrets
+    const placeText = place.includes('://') ? 'the place that --files or BYLAW_FILES names' : place // it may have secrets
     throw commandError(
-      `Files cannot be kept in ${shown}: ${(error as Error).message}`,
+      `Files cannot be kept in ${placeText}: ${(error as Error).message}`,
       'Name a folder that this process may write, as --files /var/lib/shop/files, or a bucket, as --files "s3://shop-files?region=eu-central-1".',
     )
   }

@@ -26,12 +26,12 @@ const beatInterval = 100
 export async function watchHandlers(
   own: OwnHandlers,
   { every }: World,
-  given: Pick<WatchdogData, 'service' | 'timeout' | 'json'>,
+  options: Pick<WatchdogData, 'service' | 'timeout' | 'json'>,
 ): Promise<{ readonly watched: OwnHandlers; readonly stop: () => Promise<void> }> {
   const names = namesOf(own)
   const cells = new Int32Array(new SharedArrayBuffer(4 * (1 + names.length)))
   const watched = withEach(own, (name, act) => counted(name, act, cells, names.indexOf(name) + 1))
-  const data: WatchdogData = { ...given, cells, handlers: names }
+  const data: WatchdogData = { ...options, cells, handlers: names }
   // The path leads here from the folder of any module: the build joins this one with others.
   const program = new URL(`../terminal/watchdog${extname(import.meta.filename)}`, import.meta.url)
   const thread = new Worker(program, { workerData: { watchdog: data } })
@@ -79,10 +79,10 @@ export const currentHandler = (): string | undefined => current.getStore()
 
 const counted =
   (name: string, act: HandlerFunction, cells: Int32Array, cell: number): HandlerFunction =>
-  async (given) => {
+  async (context) => {
     Atomics.add(cells, cell, 1)
     try {
-      return await current.run(name, act, given)
+      return await current.run(name, act, context)
     } finally {
       Atomics.sub(cells, cell, 1)
     }

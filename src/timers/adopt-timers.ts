@@ -42,11 +42,11 @@ async function adoptTimer(context: AdoptContext, resource: Resource, timed: Time
     id: '',
     transition: timed.name,
   }
-  const [known] = rowsIn(await store.execute(tablePlan(findTimer, marker)))
+  const [timer] = rowsIn(await store.execute(tablePlan(findTimer, marker)))
   const present = JSON.stringify([timed.from, timed.after, timed.at])
-  if (known?.failure === present) return
+  if (timer?.failure === present) return
   // With the same timing, and where rows may have entered the state since the start, running timers keep their time.
-  const isSame = known === undefined || known.failure === adoptAgainMark + present
+  const isSame = timer === undefined || timer.failure === adoptAgainMark + present
   const starts = isSame ? startMissingTimer : startTimer
   for (const state of timed.from) await adoptState(context, resource, timed, { state, starts })
   const values = { ...marker, due: never, taken: 0, tries: 0, failure: present }

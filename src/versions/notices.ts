@@ -58,7 +58,7 @@ export function operationNotices(
   notices: ReadonlyMap<string, VersionNotice>,
   settings: Settings,
 ): ReadonlyMap<Route | Endpoint, VersionNotice> {
-  const found = new Map<Route | Endpoint, VersionNotice>()
+  const byRoute = new Map<Route | Endpoint, VersionNotice>()
   for (const { label, endpoints } of editions) {
     const own: DeclaredEnd = versions[label] ?? {}
     const goes = own.deprecated !== undefined || own.sunset !== undefined
@@ -71,13 +71,13 @@ export function operationNotices(
       const left = [...endpoint.methods.values()].flatMap((route) => {
         const { deprecations = {} } = route.resource.declaration
         const deprecation = deprecations[route.operation as Operation]
-        if (deprecation) found.set(route, noticeWith([deprecation]))
+        if (deprecation) byRoute.set(route, noticeWith([deprecation]))
         return deprecation ?? []
       })
-      if (left.length > 0) found.set(endpoint, noticeWith(left))
+      if (left.length > 0) byRoute.set(endpoint, noticeWith(left))
     }
   }
-  return found
+  return byRoute
 }
 
 /** Makes a notice: of several declarations, the earliest dates and all links. */

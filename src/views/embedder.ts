@@ -53,7 +53,7 @@ export interface Embedder {
   readonly admit: (tree: EmbedTree, caller: Caller) => void
   readonly plan: (tree: EmbedTree, request: Asking) => readonly RowEmbed[]
   /** The members of `_embedded` for each of the rows of an answer. */
-  readonly texts: (tree: EmbedTree, request: Asking, found: readonly EmbeddedRows[], count: number) => readonly string[]
+  readonly texts: (tree: EmbedTree, request: Asking, rows: readonly EmbeddedRows[], count: number) => readonly string[]
   /** The resources that are embedded, and whether callers may see them differently. */
   readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
 }
@@ -68,7 +68,7 @@ export function embedderOf(context: EmbeddingResource): Embedder {
     collections: () => [...new Set(all().flatMap(collectionsOf))],
     admit: (tree, caller) => admitNames(level, tree, '', { caller, context }),
     plan: (tree, request) => planLevel(level, context, tree, request),
-    texts: (tree, request, found, count) => embeddedTexts(level, tree, request, found, count),
+    texts: (tree, request, rows, count) => embeddedTexts(level, tree, request, rows, count),
     reach: (tree) => {
       const own = embeddedIn(level, tree)
       return { resources: own.map(({ shown }) => shown.resource.name), isPersonal: own.some(isPersonal) }
@@ -213,14 +213,14 @@ export function pairEmbeds(
   if (fields.length === 0) return []
   const read = documentReader(listed, request)
   const account = shown.resource.collection.account === null ? null : request.caller.account
-  const ids = (found: StoredRows) => read(found).map(({ id }) => id as string)
+  const ids = (listedRows: StoredRows) => read(listedRows).map(({ id }) => id as string)
   return [{ collection: rows.collection, account, joined: [], ids, pairsOf: rows.from, embeds: [] }]
 }
 
 /** The items of a list with the fields of their pairs, which are the last of its embedded rows. */
-export function withPairs(items: readonly string[], pairing: Pairing, request: Asking, found: EmbeddedRows): string[] {
-  const members = pairMembers(pairing, request, found)
-  return items.map((item, row) => withPair(item, members[found.parts[row]?.from ?? -1] ?? ''))
+export function withPairs(items: readonly string[], pairing: Pairing, request: Asking, rows: EmbeddedRows): string[] {
+  const members = pairMembers(pairing, request, rows)
+  return items.map((item, row) => withPair(item, members[rows.parts[row]?.from ?? -1] ?? ''))
 }
 
 type Documents = readonly Readonly<Record<string, unknown>>[]
@@ -247,19 +247,19 @@ function embeddedTexts(
   level: EmbedLevel,
   tree: EmbedTree,
   request: Asking,
-  found: readonly EmbeddedRows[],
+  embeddedRows: readonly EmbeddedRows[],
   count: number,
 ): readonly string[] {
   const members = [...tree].map(([name, below], i) => {
     const { list, shown, pairing, below: next } = level(name)
-    const { parts, embedded, ...rows } = found[i] as EmbeddedRows
+    const { parts, embedded, ...rows } = embeddedRows[i] as EmbeddedRows
     const texts = orConversionProblem(shown, () =>
       shownRows(shown, viewNow(shown, request.caller, request.world), request.carried, rows),
     )
     const inner = below.size === 0 ? null : embeddedTexts(next, below, request, embedded, texts.length)
-    const whole = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
+    const nested = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
     const pairs = pairing && embedded[below.size]
-    const items = pairs ? withPairs(whole, pairing, request, pairs) : whole
+    const items = pairs ? withPairs(nested, pairing, request, pairs) : nested
     const more = list && JSON.stringify(toCase('has-more', shown.resource.settings.naming))
     return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], more)}`
   })

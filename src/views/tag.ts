@@ -37,10 +37,10 @@ export const embeddedTag = (tag: string, embedded: string, { secret }: TagKey): 
  * Whether two tags name the same state of an item: the hash of the view, the digest of what is embedded, and the coding do not
  * count. R121, R122.
  */
-export function isSameState(given: string, current: string): boolean {
+export function isSameState(tag: string, current: string): boolean {
   const at = current.lastIndexOf('-') + 1
-  const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\.[0-9a-f]{16})?(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
-  return given.startsWith(current.slice(0, at)) && seal === current.slice(at + 6)
+  const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\.[0-9a-f]{16})?(?:\+(?:br|gzip|zstd))?$/.exec(tag.slice(at)) ?? []
+  return tag.startsWith(current.slice(0, at)) && seal === current.slice(at + 6)
 }
 
 /**

@@ -94,14 +94,14 @@ export function guardedLookup(resolve: Resolve, { privateTargets }: TargetRules)
   // The same message for both reasons: it does not reveal which private names exist.
   const refused = privateTargets === true ? 'The host does not resolve.' : 'The host has no public address.'
   return (host, { all }, done) => {
-    const found = resolve(host).then((addresses) => {
+    const lookup = resolve(host).then((addresses) => {
       const list = addresses.map((address) => ({ address, family: isIP(address) }))
       const isAllowed = addresses.every((one) => isPublicAddress(one) || isFree(privateTargets, isLoopbackAddress(one)))
       const [first] = list
       if (!first || !isAllowed) throw new RefusedTarget(refused)
       return { list, first }
     })
-    found.then(
+    lookup.then(
       ({ list, first }) => (all ? done(null, list) : done(null, first.address, first.family)),
       (cause) => done(new RefusedTarget(refused, { cause }), []),
     )

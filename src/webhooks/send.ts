@@ -202,7 +202,7 @@ export function systemResolver(
 ): Resolve {
   if (privateTargets) return async (host) => (await dns.lookup(host, { all: true })).map(({ address }) => address)
   return async (host) => {
-    const found = await Promise.allSettled([servers.resolve4(host), servers.resolve6(host)])
-    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    const results = await Promise.allSettled([servers.resolve4(host), servers.resolve6(host)])
+    return results.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   }
 }

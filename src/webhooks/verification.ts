@@ -98,8 +98,8 @@ function headerOf(headers: WebhookHeaders, name: string): string {
 }
 
 function memberOf(headers: object, name: string): unknown {
-  const found = Object.entries(headers).find(([own]) => own.toLowerCase() === name)?.[1]
-  return Array.isArray(found) && found.length === 1 ? found[0] : found
+  const value = Object.entries(headers).find(([own]) => own.toLowerCase() === name)?.[1]
+  return Array.isArray(value) && value.length === 1 ? value[0] : value
 }
 
 function checkTime(timestamp: string, tolerance: number, now: number): void {
@@ -125,10 +125,10 @@ function bytesOf(body: unknown): Uint8Array {
 }
 
 function joined(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(head.length + tail.length)
-  whole.set(head)
-  whole.set(tail, head.length)
-  return whole
+  const bytes = new Uint8Array(head.length + tail.length)
+  bytes.set(head)
+  bytes.set(tail, head.length)
+  return bytes
 }
 
 /** Web Crypto compares in constant time. Signatures of versions that are not known are ignored, as others may be added. */
@@ -137,12 +137,12 @@ async function matchesOne(
   keys: readonly VerifyingKey[],
   content: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
-  const found = signatures.split(' ').flatMap((one) => {
+  const candidates = signatures.split(' ').flatMap((one) => {
     const [, version, text = ''] = /^(v1a?),([\w+/-]+={0,2})$/.exec(one) ?? []
     return { version, bytes: decoded(text) }
   })
   for (const { version, algorithm, bytes } of keys) {
-    const own = found.flatMap((one) => (one.version === version && one.bytes) || [])
+    const own = candidates.flatMap((one) => (one.version === version && one.bytes) || [])
     if (own.length === 0) continue
     const terms = algorithm === 'HMAC' ? { name: algorithm, hash: 'SHA-256' } : { name: algorithm }
     const key = await crypto.subtle.importKey('raw', bytes, terms, false, ['verify'])

@@ -74,11 +74,11 @@ export class ContentReader {
 
   #takeSize(bytes: Buffer, at: number): number | Fault {
     const end = bytes.indexOf(lf, at) + 1
-    const known = end === 0 ? bytes.length : end
-    if (known - at + this.#extensions > mostExtensions) return malformed('Chunk extensions are too long')
+    const lineEnd = end === 0 ? bytes.length : end
+    if (lineEnd - at + this.#extensions > mostExtensions) return malformed('Chunk extensions are too long')
     if (end === 0) return at
-    const [whole, digits = '', extensions = ''] = sizePattern.exec(bytes.toString('latin1', at, end)) ?? []
-    if (whole === undefined) return malformed('Invalid chunk size')
+    const [match, digits = '', extensions = ''] = sizePattern.exec(bytes.toString('latin1', at, end)) ?? []
+    if (match === undefined) return malformed('Invalid chunk size')
     this.#extensions += extensions.length
     this.#left = Number.parseInt(digits, 16)
     this.#step = this.#left > 0 ? 'chunk' : 'trailers'

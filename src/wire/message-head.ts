@@ -51,10 +51,10 @@ export function headOf(bytes: Buffer, from: number, lines: HeaderLines): Message
     const name = text.substring(marks[i] as number, marks[i + 1] as number)
     const value = text.substring(marks[i + 2] as number, marks[i + 3] as number)
     raw.push(name, value)
-    const known = usual.get(name) ?? name.toLowerCase()
-    const before = headers[known]
-    if (before === undefined) headers[known] = value
-    else if (!singles.has(known)) headers[known] = `${before}${known === 'cookie' ? '; ' : ', '}${value}`
+    const header = usual.get(name) ?? name.toLowerCase()
+    const before = headers[header]
+    if (before === undefined) headers[header] = value
+    else if (!singles.has(header)) headers[header] = `${before}${header === 'cookie' ? '; ' : ', '}${value}`
   }
   return {
     method: text.slice(0, method),
@@ -67,17 +67,18 @@ export function headOf(bytes: Buffer, from: number, lines: HeaderLines): Message
 
 /** Refuses a message whose length a proxy could read differently. R18. */
 export function framingOf({ http, headers, raw }: MessageHead): Framing | Fault {
-  const { connection, 'content-length': given, 'transfer-encoding': coding } = headers
+  const { connection, 'content-length': contentLength, 'transfer-encoding': coding } = headers
   const keepAlive = isKeptAlive(http, connection)
-  if (given === undefined && coding === undefined) return keepAlive ? bare : bareAndLast
+  if (contentLength === undefined && coding === undefined) return keepAlive ? bare : bareAndLast
   if (coding !== undefined) {
-    if (given !== undefined) return malformed('Content-Length and Transfer-Encoding exclude each other')
+    if (contentLength !== undefined) return malformed('Content-Length and Transfer-Encoding exclude each other')
     if (http !== '1.1' || coding.toLowerCase() !== 'chunked')
       return malformed('Transfer-Encoding can only be chunked, and only in HTTP/1.1')
     return { length: null, keepAlive }
   }
-  const length = Number(given)
-  if (!/^\d+$/.test(given as string) || !Number.isSafeInteger(length)) return malformed('Invalid Content-Length')
+  const length = Number(contentLength)
+  if (!/^\d+$/.test(contentLength as string) || !Number.isSafeInteger(length))
+    return malformed('Invalid Content-Length')
   let count = 0
   for (let i = 0; i < raw.length; i += 2) if ((raw[i] as string).toLowerCase() === 'content-length') count++
   return count === 1 ? { length, keepAlive } : malformed('Content-Length is repeated')
