@@ -195,7 +195,7 @@ mkdirSync(beginner)
 // Browsers load the client, so neither it nor what it imports may load a module of Node.
 const loaded = new Set([resolve(packed, 'dist/client/client.js')])
 for (const file of loaded)
-  for (const [, name] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^;]*? from "(.+?)";$/gm)) {
+  for (const [, name] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^;]*?"([^"]+)";$/gm)) {
     assert.match(name, /^\./, `${file} imports ${name}`)
     loaded.add(resolve(file, '..', name))
   }

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sourceCommand } from '../test/help/built.ts'
 import { cluster } from '../test/help/cluster.ts'
 import { freePort, type RunningServer, serve } from './server.ts'
 
 const api = join(import.meta.dirname, 'notes-delivered.ts')
-const cli = ['--conditions=bylaw-source', join(import.meta.dirname, '../src/cli/main.ts')]
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 
 export const log = (name: string): string => join(folder, `${name}.log`)
@@ -42,7 +42,7 @@ async function measureOn(
 ): Promise<void> {
   const port = await freePort()
   const args = ['serve', api, '--database', database, '--port', String(port), '--webhooks-to-private']
-  const served: RunningServer = await serve([...cli, ...args], port, log(store), env)
+  const served: RunningServer = await serve([...sourceCommand, ...args], port, log(store), env)
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${keyOf(database)}` }
   const post = async (path: string, json: object): Promise<{ id: string }> => {
     const response = await fetch(served.url + path, { method: 'POST', headers, body: JSON.stringify(json) })
@@ -55,7 +55,7 @@ async function measureOn(
 function keyOf(database: string): string {
   const scopes = 'webhook-endpoints:read,webhook-endpoints:write'
   const args = ['keys', 'create', api, '--name', 'bench', '--scopes', scopes, '--json', '--database', database]
-  const { stdout, stderr } = spawnSync(process.execPath, [...cli, ...args], { encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(process.execPath, [...sourceCommand, ...args], { encoding: 'utf8' })
   if (stdout === '') throw new Error(stderr)
   return (JSON.parse(stdout) as { key: string }).key
 }

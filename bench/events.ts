@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { sourceCommand } from '../test/help/built.ts'
 import { cluster } from '../test/help/cluster.ts'
 import { type BenchRequest, load } from './load.ts'
 import { median } from './report.ts'
@@ -14,8 +15,8 @@ const [rounds, seconds, bound] = [7, 2, 0.8]
 
 async function startServer(name: string, api: string, database: string): Promise<RunningServer> {
   const port = await freePort()
-  const args = [join(here, '../src/cli/main.ts'), 'serve', join(here, api), '--database', database]
-  return serve(['--conditions=bylaw-source', ...args, '--port', String(port)], port, join(folder, `${name}.log`))
+  const args = [...sourceCommand, 'serve', join(here, api), '--database', database]
+  return serve([...args, '--port', String(port)], port, join(folder, `${name}.log`))
 }
 
 const note = { title: 'A note', text: 'Some words that a note has. '.repeat(10), stars: 3 }

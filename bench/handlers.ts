@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { sourceCommand } from '../test/help/built.ts'
 import { cluster } from '../test/help/cluster.ts'
 import { type BenchRequest, type LoadResult, load } from './load.ts'
 import { median } from './report.ts'
@@ -126,7 +127,7 @@ async function compareSlow(store: string, sides: readonly RunningServer[]): Prom
 }
 
 const bylaw = (file: string) => (database: string) => (port: string) => [
-  ...[join(here, '../src/cli/main.ts'), 'serve', join(here, file)],
+  ...[...sourceCommand, 'serve', join(here, file)],
   ...['--port', port, '--database', database],
 ]
 const expert = (database: string) => (port: string) => [

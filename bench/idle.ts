@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sourceCommand } from '../test/help/built.ts'
 import { load } from './load.ts'
 import { loadAtRate } from './paced.ts'
 import { median } from './report.ts'
@@ -19,10 +20,10 @@ const note = JSON.stringify({ title: 'A note', text: 'Some words that a note has
 async function startServer(engine: 'node' | 'own'): Promise<RunningServer> {
   const port = await freePort()
   const database = `sqlite:${join(folder, `${engine}.db`)}`
-  const args = [join(here, '../src/cli/main.ts'), 'serve', join(here, 'notes.ts'), '--database', database]
+  const args = [...sourceCommand, 'serve', join(here, 'notes.ts'), '--database', database]
   const options = `--import=${join(here, '../test/help/own-engine.ts')}`
   const env = engine === 'own' ? { BYLAW_TEST_ENGINE: 'own', NODE_OPTIONS: options } : {}
-  return serve(['--conditions=bylaw-source', ...args, '--port', String(port)], port, join(folder, 'log'), env)
+  return serve([...args, '--port', String(port)], port, join(folder, 'log'), env)
 }
 
 /** Opens a connection, reads one answer, and leaves it open. */

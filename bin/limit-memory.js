@@ -6,17 +6,19 @@
  * three times as much, which saves 15 to 25 MB.
  */
 import { setFlagsFromString } from 'node:v8'
+import { isTooOld } from './node-version.js'
 
 const { execArgv, execPath, argv, env } = process
 
 function executeAgain() {
-  const isChosen = [...execArgv, env.NODE_OPTIONS ?? ''].some((flag) => /semi[-_]space/.test(flag))
+  const isChosen = [...execArgv, env.NODE_OPTIONS || ''].some((flag) => /semi[-_]space/.test(flag))
   if (isChosen || process.send || process.platform === 'win32') return // it would lose the channel to a parent process
   const flags = ['--max-semi-space-size=8', '--min-semi-space-size=4', ...execArgv]
-  process.execve?.(execPath, [execPath, ...flags, ...argv.slice(1)], { MALLOC_ARENA_MAX: '1', ...env })
+  if (process.execve)
+    process.execve(execPath, [execPath, ...flags, ...argv.slice(1)], { MALLOC_ARENA_MAX: '1', ...env })
 }
 
-if (argv[2] === 'serve') {
+if (argv[2] === 'serve' && !isTooOld) {
   setFlagsFromString('--heap-growing-percent=50')
   executeAgain()
 }

@@ -16,6 +16,7 @@ import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-op
 import { waitForEnd } from '../handlers/status-changes.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
+import { majorOf } from '../resources/change.ts'
 import { decodeDocument } from '../resources/document.ts'
 import { type OwnOperation, readInput, type ServedOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -246,7 +247,7 @@ function newestStatus({ contexts, representation }: EndpointContext, outcome: Ou
   if (outcome.is !== 'claimed' || !outcome.answer?.version) return outcome
   const { doc, version } = outcome.answer
   const { versions = ['v1'] } = representation.today.collection
-  if (!versions.includes(version)) return { ...outcome, answer: null }
+  if (!versions.some((one) => majorOf(one) >= majorOf(version))) return { ...outcome, answer: null }
   const conversions = contexts.get(statusResource)?.representation.today.collection.conversions
   if (!conversions) return outcome
   const status = conversions.toToday(version, JSON.parse(doc) as Record<string, unknown>)

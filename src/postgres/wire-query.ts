@@ -190,6 +190,7 @@ export function wireQuery(
       done(answer.rows)
     },
     ...unexpectedMessages,
+    handleEmptyQuery: answer.skipEmpty,
     handleError: fail,
   }
   return Object.assign(Object.create(pg.Query.prototype), own) as pg.Submittable
@@ -232,8 +233,14 @@ function expectedAnswer({ text, statement }: WireQuery, isSimple: boolean) {
     isDescribed = false
   }
 
+  /** A step of a plan may be a comment alone. */
+  function skipEmpty(): void {
+    if (!isSimple) rejectMessage()
+    complete({ text: '' })
+  }
+
   const isComplete = () => (expected === null ? done > 0 : done === expected)
-  return { rows, describe, add, complete, isComplete, columns: () => columns }
+  return { rows, describe, add, complete, skipEmpty, isComplete, columns: () => columns }
 }
 
 /** How many statements a text has that is sent without values; null if its semicolons may be part of one. */
@@ -244,17 +251,16 @@ function statementsIn(text: string): number | null {
 
 /** How many rows a tag such as `SELECT 3` or `INSERT 0 3` says were answered; null if it says nothing. */
 function countOf(tag: string): number | null {
-  const count = Number(tag.slice(tag.lastIndexOf(' ') + 1))
-  return Number.isInteger(count) ? count : null
+  const [, count] = / (\d+)$/.exec(tag) ?? []
+  return count === undefined ? null : Number(count)
 }
 
-/** Portals are never suspended, COPY is never used and no text is empty, so the server must not send these messages. */
+/** Portals are never suspended and COPY is never used, so the server must not send these messages. */
 function rejectMessage(): never {
   throw new Error('The server sent a message that belongs to no query.')
 }
 
 const unexpectedMessages = {
-  handleEmptyQuery: rejectMessage,
   handlePortalSuspended: rejectMessage,
   handleCopyInResponse: rejectMessage,
   handleCopyData: rejectMessage,

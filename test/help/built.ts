@@ -16,14 +16,16 @@ const lock = join(checkout, 'node_modules/.cache/building')
 /** Set for all processes of a run once its first one has built the package, so that an edit during the run replaces nothing. */
 const variable = 'BYLAW_TEST_BUILT'
 
+/** The options of Node.js and the script that run `bylaw` from the sources, with the memory limits of the package. */
+export const sourceCommand: readonly string[] = [
+  '--conditions=bylaw-source',
+  `--import=${join(checkout, 'bin/limit-memory.js')}`,
+  join(checkout, 'src/cli/main.ts'),
+]
+
 /** The options of Node.js and the script that run `bylaw`. */
 export function bylawCommand(): string[] {
-  if (fromSources)
-    return [
-      '--conditions=bylaw-source',
-      `--import=${join(checkout, 'bin/limit-memory.js')}`,
-      join(checkout, 'src/cli/main.ts'),
-    ]
+  if (fromSources) return [...sourceCommand]
   buildPackage()
   return [join(checkout, 'bin/bylaw.js')]
 }

@@ -149,3 +149,35 @@ for (const [store, placeOf] of places) {
       assert.equal((await old.ask('GET', '/v1/orders')).json.pagination.totalRecords, 2)
     })
 }
+
+const all = { ...versions, v3: { released: '2026-03-01' } } as const
+/** A shop that has some of the versions; none changes its operation. */
+const shopOf = (...labels: readonly (keyof typeof all)[]) =>
+  service({
+    name: 'shop',
+    versions: Object.fromEntries(labels.map((label) => [label, all[label]])),
+    resources: {
+      orders: {
+        ...orders,
+        fields: { note: f.text({ optional: true }) },
+        operations: { audits: { at: 'collection', output: { report: f.text() }, asynchronous: true } },
+      },
+    },
+  }).handlers({ orders: { audits: () => ({ report: 'done' }) } } as never)
+
+for (const [store, placeOf] of places)
+  test(`an asynchronous operation is answered again after the version that asked for it is gone (${store})`, async (t) => {
+    const place = await placeOf(t)
+    const audit = (version: string): Request => ['POST', `/${version}/orders/audits`, {}]
+    const first = nodeOn(place, shopOf('v1'))
+    const { status, shown } = await keyed(first, ['POST', '/orders/audits', {}], 'audit')
+    assert.equal(status, 202)
+    await first.close()
+    for (const labels of [['v1', 'v2'], ['v2', 'v3'], ['v3']] as const) {
+      const node = nodeOn(place, shopOf(...labels))
+      const path = labels.length === 1 ? (['POST', '/orders/audits', {}] as const) : audit(labels.at(-1) as string)
+      const again = await keyed(node, path, 'audit')
+      assert.deepEqual([again.status, again.isReplayed, again.shown.id], [202, true, shown.id], labels.join())
+      await node.close()
+    }
+  })

@@ -16,6 +16,7 @@ import { freePort, serve } from '../../bench/server.ts'
 import { followEvents } from '../../src/events/event-client.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { sourceCommand } from '../help/built.ts'
 import { cluster } from '../help/cluster.ts'
 import { keyFor } from '../help/door.ts'
 import { soakApi } from './soak-api.ts'
@@ -145,9 +146,8 @@ async function soak(database: Database): Promise<boolean> {
   const key = await keyFor(store, 'soak', { account: 'acc_1', scopes }, Date.now())
   await store.close()
   const port = await freePort()
-  const main = join(import.meta.dirname, '../../src/cli/main.ts')
   const serving = ['serve', join(import.meta.dirname, 'soak-api.ts'), '--database', database.url]
-  const words = ['--conditions=bylaw-source', main, ...serving, '--port', String(port), '--webhooks-to-private']
+  const words = [...sourceCommand, ...serving, '--port', String(port), '--webhooks-to-private']
   const served = await serve(words, port, join(folder, 'log'), { LOG_LEVEL: 'error' })
   const send = sending(served.url, key)
   const sink = await hooks()
