@@ -1,10 +1,11 @@
 /** Plans as files: written once, reviewed, applied in order and recorded in the database; any other history is refused. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { folder, post, prepared, run, served } from '../help/command.ts'
+import { freshPostgres } from '../help/postgres.ts'
 
 const api = (fields: string): string => `import { f, service } from 'bylaw'
 
@@ -196,6 +197,23 @@ describe('plan files', { concurrency: 3 }, () => {
       /Plan 1 \(init\) cannot be carried out: the database is not in the state/,
     )
   })
+
+  for (const store of ['SQLite', 'PostgreSQL'])
+    test(`may get comments that stand alone, on ${store}`, async (t) => {
+      const cwd = folder({ 'api.ts': first })
+      let database = 'sqlite:./shop.db'
+      if (store === 'PostgreSQL') {
+        const { url, drop } = await freshPostgres()
+        t.after(drop)
+        database = url
+      }
+      const bylaw = (...words: string[]) => run(['migrate', ...words, '--database', database], { cwd })
+      await bylaw('plan', 'api.ts', '--name', 'init')
+      const file = join(cwd, 'migrations/0001-init.sql')
+      appendFileSync(file, '\n/* The index on notes is made by hand. */;\n  -- Nothing follows.\n')
+      const { stdout, stderr } = await bylaw('apply', 'api.ts')
+      assert.match(stdout, /^done: 0001 init$/m, stderr)
+    })
 
   test('an invalid name is refused', async () => {
     const { bylaw } = shop()
