@@ -190,7 +190,8 @@ export function wireQuery(
       done(answer.rows)
     },
     ...unexpectedMessages,
-    handleEmptyQuery: answer.skipEmpty,
+    // A step of a plan may be a comment alone.
+    handleEmptyQuery: () => (isSimple ? answer.complete({ text: '' }) : rejectMessage()),
     handleError: fail,
   }
   return Object.assign(Object.create(pg.Query.prototype), own) as pg.Submittable
@@ -233,14 +234,8 @@ function expectedAnswer({ text, statement }: WireQuery, isSimple: boolean) {
     isDescribed = false
   }
 
-  /** A step of a plan may be a comment alone. */
-  function skipEmpty(): void {
-    if (!isSimple) rejectMessage()
-    complete({ text: '' })
-  }
-
   const isComplete = () => (expected === null ? done > 0 : done === expected)
-  return { rows, describe, add, complete, skipEmpty, isComplete, columns: () => columns }
+  return { rows, describe, add, complete, isComplete, columns: () => columns }
 }
 
 /** How many statements a text has that is sent without values; null if its semicolons may be part of one. */
