@@ -56,22 +56,28 @@ async function one(): Promise<void> {
 const reported = ({ rounds, kills, promotions, acknowledged, keys, lost, violations }: Tally): string =>
   `rounds ${rounds}, kills ${kills}, promotions ${promotions}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes ${lost}, violations ${violations.length}`
 
+/** The violations of one attempt; none if it broke off, for example because its database did not start. */
+async function attempted(
+  mutant: string,
+  { power, seed }: { power: boolean; seed: number },
+): Promise<readonly string[]> {
+  const setting = { store, rounds: 100, seed, mutant, power, upgrades: upgrades(mutant), time: 60 * second }
+  return torture({ ...setting, tell: () => {} }).then(
+    ({ violations }) => violations,
+    (error: Error) => {
+      console.log(`${mutant}: an attempt with the seed ${seed} broke off: ${error.stack}`)
+      return []
+    },
+  )
+}
+
 /** Every mutant must be found: otherwise a run without findings would prove nothing. Rare timings get further minutes. */
 async function all(): Promise<void> {
   for (const [name, { about, power = false }] of Object.entries(wrong)) {
     const started = performance.now()
     let violations: Tally['violations'] = []
     for (let attempt = 0; attempt < 3 && violations.length === 0; attempt++)
-      ({ violations } = await torture({
-        store,
-        rounds: 100,
-        seed: seed + attempt,
-        mutant: name,
-        power,
-        upgrades: upgrades(name),
-        time: 60 * second,
-        tell: () => {},
-      }))
+      violations = await attempted(name, { power, seed: seed + attempt })
     const seconds = ((performance.now() - started) / second).toFixed(1)
     console.log(
       `${name} (${about}): ${violations.length > 0 ? `found after ${seconds} s: ${violations[0]}` : 'NOT FOUND'}`,

@@ -56,8 +56,11 @@ export async function upgrade(options: Upgrade): Promise<readonly string[]> {
   }
 }
 
+/** Until the change is finished, no start of either declaration may be refused. */
 const begun = (side: Node['side'], { database, mutant }: Upgrade): Promise<Server> =>
-  launch({ database, mutant, trace: null, api: declared[side] })
+  launch({ database, mutant, trace: null, api: declared[side] }).catch(({ message }: Error) =>
+    assert.fail(`the ${side} node: ${message}`),
+  )
 
 async function node(side: Node['side'], options: Upgrade): Promise<Node> {
   const own: Node = { side, server: await begun(side, options), ask: asking(() => own.server.port) }
