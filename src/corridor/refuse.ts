@@ -5,12 +5,10 @@ import { wantsProblem } from '../endpoints/content-negotiation.ts'
 import { DerivedMisfit } from '../errors/derived-misfit.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import { Memo } from '../flow/memo.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
-import type { ServiceWorld } from '../flow/world.ts'
 import { HandlerFailure } from '../handlers/handler-fault.ts'
-import { logThrottled } from '../limits/log-throttle.ts'
+import { isRowLogDue, logThrottled } from '../limits/log-throttle.ts'
 import type { Service } from '../service.ts'
 import { problemPrefix } from '../settings.ts'
 import { traceOf } from './message.ts'
@@ -86,8 +84,7 @@ function failedRow({ cause }: Problem, version: ServedVersion | null): Record<st
 /** Logs a failure; that of one row in one version once a minute, as every list that holds the row fails. */
 function report(call: Call, context: RefusalContext, { type, message }: Problem, about: Record<string, unknown>): void {
   const { log, world } = context
-  const { version, resource, id } = about
-  if (resource !== undefined && !isLogDue(world, `${version} ${resource} ${id}`, world.now())) return
+  if (about.resource !== undefined && !isRowLogDue(world, about)) return
   const line = { requestId: call.id, ...traceOf(call), type }
   if (type === 'overloaded') logThrottled(context, type, line, message)
   else if (type === 'dependency-unavailable') logThrottled(context, type, { ...line, ...about }, message)
@@ -182,15 +179,3 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The Request-Id as a URI: a UUID, or the text that the client chose. R158. */
 const requestUri = (id: string): string => (uuidPattern.test(id) ? `urn:uuid:${id}` : `urn:request:${id}`)
-
-/** Whether a line of this name may be logged: once a minute. If there are very many names, some are forgotten. */
-function isLogDue({ state }: ServiceWorld, name: string, now: number): boolean {
-  const times = state.of(makeLogTimes, null)
-  const last = times.get(name)
-  if (last !== undefined && now - last < logPause && now >= last) return false
-  times.delete(name)
-  times.set(name, now)
-  return true
-}
-const logPause = 60_000
-const makeLogTimes = () => new Memo<string, number>(10_000)

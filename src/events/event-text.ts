@@ -8,7 +8,7 @@ import type { JoinedRow, StoredEvent } from '../flow/found-row.ts'
 import { eventRowName } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
-import { logThrottled } from '../limits/log-throttle.ts'
+import { isRowLogDue } from '../limits/log-throttle.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import type { View } from '../views/view.ts'
 import { makeEventFeed } from './event-feed.ts'
@@ -48,9 +48,9 @@ function itemText(context: EndpointContext, event: StoredEvent, { caller, world 
   } catch (error) {
     const failed = conversionErrorIn(error)
     if (!failed) throw error
-    const { log } = world.state.of(makeEventFeed, null).sources ?? {}
     const about = { version: context.version, resource: failed.resource, id: failed.id, err: failed.cause }
-    if (log) logThrottled({ log, world }, 'version-conversion-failed', about, 'An event was sent without its item.')
+    const { log } = world.state.of(makeEventFeed, null).sources ?? {}
+    if (isRowLogDue(world, about)) log?.error(about, 'An event was sent without its item.')
     return JSON.stringify({ id: event.key.id })
   }
 }

@@ -1,5 +1,9 @@
-/** Log throttle: logs refusals once a second with a count, as a line for each would add load. Part 8, overload. */
+/**
+ * Log throttle: logs refusals once a second with a count, as a line for each would add load, and a row that cannot be shown once a
+ * minute. Part 8, overload.
+ */
 
+import { Memo } from '../flow/memo.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 
 interface ThrottleContext {
@@ -25,4 +29,24 @@ export function logThrottled({ log, world }: ThrottleContext, type: string, abou
     own.delete(key)
     stop()
   })
+}
+
+interface FailedRow {
+  readonly version?: unknown
+  readonly resource?: unknown
+  readonly id?: unknown
+}
+
+const rowPause = 60_000
+const makeRowTimes = () => new Memo<string, number>(10_000)
+
+/** Whether the failure of a row in a version may be logged: once a minute. If very many rows fail, some are forgotten. */
+export function isRowLogDue(world: ServiceWorld, { version, resource, id }: FailedRow): boolean {
+  const times = world.state.of(makeRowTimes, null)
+  const name = `${version} ${resource} ${id}`
+  const [last, now] = [times.get(name), world.now()]
+  if (last !== undefined && now - last < rowPause && now >= last) return false
+  times.delete(name)
+  times.set(name, now)
+  return true
 }
