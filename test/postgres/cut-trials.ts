@@ -1,4 +1,4 @@
-/** Trials of requests while connections to the database are cut: what their answers say, and what was stored. */
+/** Sends requests while connections to the database are cut, and checks their answers and the stored rows. */
 import assert from 'node:assert/strict'
 import pg from 'pg'
 import { type AnswerSeen, type Node, untilWell } from './service-on-server.ts'

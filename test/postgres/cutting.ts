@@ -26,7 +26,7 @@ export interface CuttingProxy {
   readonly disarm: () => Promise<{ readonly cuts: number; readonly passed: Readonly<Record<Direction, number>> }>
   /** Ends all connections, and waits until both sides have done so. */
   readonly drop: () => Promise<void>
-  /** The length of the next piece that is sent; null to send what comes as a whole. */
+  /** Returns the length of the next piece to send; null sends each chunk whole. */
   pieces: (() => number) | null
 }
 

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort, serve } from '../../bench/server.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { sourceCommand } from '../help/built.ts'
 import { cluster } from '../help/cluster.ts'
 import { keyFor } from '../help/door.ts'
 import { until } from '../help/until.ts'
@@ -91,9 +92,8 @@ async function explained(t: TestContext) {
 
   const run = async (act: (send: Send) => Promise<void>): Promise<void> => {
     const port = await freePort()
-    const main = join(import.meta.dirname, '../../src/cli/main.ts')
     const serving = ['serve', join(import.meta.dirname, '../torture/soak-api.ts'), '--database', server.url]
-    const words = ['--conditions=bylaw-source', main, ...serving, '--port', String(port), '--webhooks-to-private']
+    const words = [...sourceCommand, ...serving, '--port', String(port), '--webhooks-to-private']
     const served = await serve(words, port, join(folder, 'service'), { LOG_LEVEL: 'error' })
     await act(sending(served.url, key)).finally(served.stop)
   }

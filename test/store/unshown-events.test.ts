@@ -27,7 +27,7 @@ const shop = service({
 const scopes = ['webhook-endpoints:read', 'webhook-endpoints:write']
 
 for (const [store, place] of places)
-  test(`an event of an item that a version cannot show has its id alone, and stops no consumer (${store})`, async (t) => {
+  test(`R207: an event of an item that a version cannot show has its id alone, and stops no consumer (${store})`, async (t) => {
     const { url, received } = await receiver(t)
     const { send, pass, logged } = webhookNode(t, (await place(t)).url, shop as never, scopes)
     const endpoint = await send('POST', '/v1/webhook-endpoints', { url, eventTypes: ['order.*'], ordered: true })
@@ -60,7 +60,7 @@ for (const [store, place] of places)
     assert.match(String(about?.err), /This note has no upper case/)
   })
 
-test('a stream goes on after an event of an item that its version cannot show', async (t) => {
+test('R213: a stream goes on after an event of an item that its version cannot show', async (t) => {
   const { send, open } = await streamingNode(t, shop as never)
   const stream = await open.fetch('/v1/events')
   for (const note of ['broken', 'last']) await send('POST', '/v2/orders', { json: { note } })
