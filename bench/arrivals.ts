@@ -4,8 +4,8 @@
  */
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '../test/help/free-port.ts'
 import { type DeliveryService, note, onBothStores } from './delivering.ts'
-import { freePort } from './server.ts'
 
 const [events, medianBound, p99Bound] = [200, 250, 1000]
 const consumers = ['stream', 'endpoint', 'reaction'] as const

@@ -2,9 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '../test/help/free-port.ts'
 import { type DeliveryService, log, note, onBothStores } from './delivering.ts'
 import { median } from './report.ts'
-import { freePort, pinned, type RunningServer, serve } from './server.ts'
+import { pinned, type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const [rounds, events, bound] = [5, 2000, 0.5]

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sourceCommand } from '../test/help/built.ts'
 import { cluster } from '../test/help/cluster.ts'
-import { freePort, type RunningServer, serve } from './server.ts'
+import { freePort } from '../test/help/free-port.ts'
+import { type RunningServer, serve } from './server.ts'
 
 const api = join(import.meta.dirname, 'notes-delivered.ts')
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))

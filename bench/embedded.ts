@@ -12,11 +12,12 @@ import { postgresDialect, sqliteDialect } from '../src/sql/dialect.ts'
 import { statementTexts } from '../src/sql/statements.ts'
 import { openStore } from '../src/terminal/open.ts'
 import { cluster } from '../test/help/cluster.ts'
+import { freePort } from '../test/help/free-port.ts'
 import { customerColumns, expertIndex, orderColumns } from './embedded-expert.ts'
 import { load, loader } from './load.ts'
 import { machine, median } from './report.ts'
 import sales from './sales.ts'
-import { freePort, type RunningServer, serve } from './server.ts'
+import { type RunningServer, serve } from './server.ts'
 import { pageRequests } from './workloads.ts'
 
 const { values } = parseArgs({

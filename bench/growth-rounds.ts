@@ -1,10 +1,11 @@
 /** Loads servers of different sizes in turn, and measures the time and the CPU time of a request. */
 import { join } from 'node:path'
+import { freePort } from '../test/help/free-port.ts'
 import type { Databases } from './databases.ts'
 import type { Curve } from './growth-lines.ts'
 import { type BenchRequest, load } from './load.ts'
 import { loadOnce } from './once.ts'
-import { freePort, type RunningServer, serve } from './server.ts'
+import { type RunningServer, serve } from './server.ts'
 import { applyDeclaration, serveCommand } from './sides.ts'
 
 export interface GrowthRun {

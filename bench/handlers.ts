@@ -9,9 +9,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { sourceCommand } from '../test/help/built.ts'
 import { cluster } from '../test/help/cluster.ts'
+import { freePort } from '../test/help/free-port.ts'
 import { type BenchRequest, type LoadResult, load } from './load.ts'
 import { median } from './report.ts'
-import { freePort, type RunningServer, serve } from './server.ts'
+import { type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))

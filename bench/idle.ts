@@ -7,10 +7,11 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sourceCommand } from '../test/help/built.ts'
+import { freePort } from '../test/help/free-port.ts'
 import { load } from './load.ts'
 import { loadAtRate } from './paced.ts'
 import { median } from './report.ts'
-import { freePort, type RunningServer, serve } from './server.ts'
+import { type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))

@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
+import { freePort } from '../test/help/free-port.ts'
 import { databasesOn, withClient } from './databases.ts'
 import type { BenchRequest } from './load.ts'
 import { loadOnce } from './once.ts'
 import { median } from './report.ts'
-import { freePort, type RunningServer, serve } from './server.ts'
+import { type RunningServer, serve } from './server.ts'
 import { applyDeclaration, serveCommand } from './sides.ts'
 
 const { values } = parseArgs({

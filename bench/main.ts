@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { freePort } from '../test/help/free-port.ts'
 import { type Book, manyBooks } from './books.ts'
 import { deep } from './deep.ts'
 import { type BenchRequest, type LoadResult, load, loader } from './load.ts'
@@ -21,7 +22,7 @@ import {
   type WorkloadResult,
   writeFigures,
 } from './report.ts'
-import { freePort, getWithRetry, type RunningServer, serve } from './server.ts'
+import { getWithRetry, type RunningServer, serve } from './server.ts'
 import { startDoors, startLinked, startOnPostgres, startOnSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
 

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
+import { freePort } from '../test/help/free-port.ts'
 import { type Book, manyBooks } from './books.ts'
 import { load } from './load.ts'
-import { freePort, pinned } from './server.ts'
+import { pinned } from './server.ts'
 
 interface Peer {
   readonly name: string
@@ -67,6 +68,7 @@ const peers: readonly Peer[] = [
 import { koa, rest, bodyParser, errorHandler } from '@feathersjs/koa'
 import { MemoryService } from '@feathersjs/memory'
 import { readFileSync } from 'node:fs'
+import { freePort } from '../test/help/free-port.ts'
 const app = koa(feathers())
 app.use(errorHandler())
 app.use(bodyParser())

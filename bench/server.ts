@@ -1,7 +1,6 @@
 /** Starts servers as processes, each on one core, measures their memory and CPU time, and stops them. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 
 export interface RunningServer {
   readonly url: string
@@ -17,14 +16,6 @@ const hasTaskset = spawnSync('taskset', ['--version']).error === undefined
 /** The command that runs on one core only, if the system has `taskset`. */
 export const pinned = (core: number, ...args: readonly string[]): readonly string[] =>
   hasTaskset ? ['taskset', '-c', String(core), ...args] : args
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise((done) => server.close(done))
-  return port
-}
 
 /** Starts a file with Node.js on one core, and waits until it answers; its output is appended to the log file. */
 export async function serve(

@@ -1,7 +1,7 @@
 /** Main: runs the given command and prints errors without a stack; importing this file starts it. */
 import { readFileSync } from 'node:fs'
 import { listInWords, nearestName } from '../formats/naming.ts'
-import { type Command, helpText, overviewText, parseCommand } from '../terminal/command.ts'
+import { type Command, exitProcess, helpText, overviewText, parseCommand } from '../terminal/command.ts'
 import { commandError, printError } from '../terminal/command-error.ts'
 
 /** Each command is loaded when needed, so that a server starts sooner. */
@@ -81,4 +81,4 @@ const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: startedIn
 if (script === 'bylaw' && home === 'bylaw' && startedIn) process.chdir(startedIn)
 process.stdout.on('error', () => {}) // a closed pipe ends neither a server nor a listing
 const code = await main(process.argv.slice(2)).catch(printError)
-process.stdout.write('', () => process.exit(code)) // timers or sockets of a declaration must not keep the command running
+process.stdout.write('', () => exitProcess(code)) // timers or sockets of a declaration must not keep the command running

@@ -8,7 +8,7 @@ import type { MetricsServer } from '../http/metrics-server.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import { foundText } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
-import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { type Command, type CommandInput, declarationArgument, exitProcess } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { allowLossFlag, allowMisfitsFlag, consentOf, warnOfMisfits, withConsent } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
@@ -146,7 +146,7 @@ async function run(input: CommandInput): Promise<number> {
     await store.close() // it was opened to migrate the schema and to warn; workers open their own
     const code = await serveWithWorkers({ size, host, port, log, announce, ...(metrics.isOn && { metrics }) })
     await log.written()
-    return process.exit(code)
+    return exitProcess(code)
   }
   const started = await startService(service, {
     store,
@@ -177,7 +177,7 @@ async function run(input: CommandInput): Promise<number> {
   flushCompileCache() // now, as a killed process would write nothing
   const code = await ended
   await log.written()
-  return process.exit(code) // exits even if the reader of the log is gone
+  return exitProcess(code) // exits even if the reader of the log is gone
 }
 
 /** Prints the URL first, then the changes of the database at this start, and warnings. */

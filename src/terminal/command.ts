@@ -1,5 +1,9 @@
 /** Command: a command with its arguments and flags; parses the command line and writes the help. */
+import { flushCompileCache } from 'node:module'
 import { parseArgs, styleText } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { realWorld } from '../flow/real-world.ts'
+import { pause } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { commandError } from './command-error.ts'
 
@@ -165,4 +169,19 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n')
+}
+
+/** How long compilations in the background may take to end, in milliseconds. */
+const compilationTime = 10
+
+/**
+ * Ends the process. Node.js can hang at its exit while V8 compiles a function in the background: the compilation waits for a
+ * garbage collection, and the main thread waits for the compilation (nodejs/node#54918). So none begins any more, and those that
+ * run get the time to end. The cache of compiled code is written first: it is of use only with the flags that it was made with.
+ */
+export async function exitProcess(code: number): Promise<never> {
+  flushCompileCache()
+  for (const flag of ['--no-maglev', '--no-opt']) setFlagsFromString(flag)
+  await pause(realWorld, compilationTime)
+  return process.exit(code)
 }

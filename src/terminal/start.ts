@@ -17,6 +17,7 @@ import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { fileOf } from '../sqlite/open.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
+import { exitProcess } from './command.ts'
 import { commandError } from './command-error.ts'
 import { openDoor } from './open-door.ts'
 import { type RunOptions, runService, type WorkingService } from './run-service.ts'
@@ -220,7 +221,7 @@ export function untilSignal(
         )
       witness.fatal(about, 'The process ends because of an unhandled failure.')
       await witness.written()
-      process.exit(1)
+      await exitProcess(1)
     }
     process.on('uncaughtException', die) // unhandled rejections arrive here too
     // A worker may get a signal twice, from the primary and with its process group; only the primary decides to hurry.

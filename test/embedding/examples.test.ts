@@ -3,27 +3,18 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { Service } from 'bylaw'
 import api from '../../examples/embedding/api.ts'
 import { checkout } from '../help/built.ts'
+import { freePort } from '../help/free-port.ts'
 import { keyedDatabase } from '../help/hosts.ts'
 import { blocksOf } from '../help/pages.ts'
 import { until } from '../help/until.ts'
 
 const exampleFolder = join(checkout, 'examples/embedding')
 const programs = ['node', 'fetch', 'fastify', 'hono']
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Starts a program, and returns its URL and what ends it. */
 async function started(t: TestContext, name: string, database: string) {

@@ -135,8 +135,9 @@ export async function standIn({
     return range === undefined ? { content: found } : rangeOf(found, range)
   }
 
+  let begun = 0
   function beginUpload(key: string): Answer {
-    const id = `upload/${uploads.size}+&="${key.length}`
+    const id = `upload/${begun++}+&="${key.length}`
     uploads.set(id, { key, parts: new Map() })
     return xml(
       `<InitiateMultipartUploadResult><Key>${escapedText(key)}</Key><UploadId>${escapedText(id)}</UploadId></InitiateMultipartUploadResult>`,

@@ -1,12 +1,12 @@
 /** A PostgreSQL server for one test, which can be killed and started again. */
 import { type ChildProcess, execFileSync, type StdioOptions, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 import { childrenOf, lives } from './processes.ts'
 import { serverPrograms } from './server.ts'
 
@@ -20,14 +20,6 @@ export function owner(): { uid: number; gid: number } | undefined {
     if (uid !== undefined && gid !== undefined && uid > 0) return { uid, gid }
   }
   throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody.')
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 export interface Cluster {

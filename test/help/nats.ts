@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
-import { freePort } from './cluster.ts'
+import { freePort } from './free-port.ts'
 import { pathOf } from './programs.ts'
 
 /** A message of a stream. */

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,6 +9,7 @@ import type { Service } from 'bylaw'
 import { type Testing, testing } from 'bylaw/testing'
 import { stateDiagram } from '../../src/describe/state-diagram.ts'
 import { bylawCommand, checkout } from './built.ts'
+import { freePort } from './free-port.ts'
 
 export interface Block {
   readonly language: string
@@ -273,12 +273,3 @@ export class Page {
 
 /** Removes white space outside of JSON strings; each `…` remains. */
 const compact = (text: string): string => text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, string?: string) => string ?? '')
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}

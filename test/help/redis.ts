@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './cluster.ts'
+import { freePort } from './free-port.ts'
 import { without } from './programs.ts'
 import { startStandIn } from './resp.ts'
 

@@ -46,6 +46,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     if (event.type === 'test:start') open(run, event.data)
     else if (event.type === 'test:pass') yield pass(run, event.data)
     else if (event.type === 'test:fail') yield clear + failure(run, event.data)
+    else if (event.type === 'test:interrupted') yield clear + interruption(event.data)
     else if (event.type === 'test:summary')
       yield event.data.file === undefined ? total(run, event.data.counts) : close(run, event.data, event.data.file)
     if ((event.type === 'test:pass' || event.type === 'test:fail') && isFileOfGroup(event.data))
@@ -93,6 +94,10 @@ function failure(run: Run, { name, nesting, file = '', line, details: { error } 
   const reasons = causes(error.cause ?? error).join('\ncaused by ')
   return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${reasons.replace(/^/gm, '    ')}\n\n`
 }
+
+/** The tests that run when a signal ends the run; for one with several processes, their files. */
+const interruption = ({ tests }: { readonly tests: readonly { readonly name: string }[] }): string =>
+  `\nFAILED: the run was ended by a signal while these ran:\n${tests.map(({ name }) => `  ${name}\n`).join('')}\n`
 
 /** The stacks of an error, of its cause and of the errors in an AggregateError, which show the difference. */
 function causes(thrown: unknown): string[] {

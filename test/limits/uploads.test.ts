@@ -181,7 +181,8 @@ for (const [place, make] of [
       const place = `/orders/${await post('/orders')}/scan`
       const contents = [97, 98, 99, 100].map((byte) => Buffer.alloc(2 * MiB, byte))
       const answers = await Promise.all(contents.map((one) => put(place, one)))
-      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 201])
+      const statuses = answers.map(({ status }) => status).sort()
+      assert.deepEqual(statuses, [200, 200, 200, 201], (await Promise.all(answers.map((one) => one.text()))).join('\n'))
       const read = Buffer.from(await (await fetch(url + place)).arrayBuffer())
       const item = (await (await fetch(url + place.replace('/scan', ''))).json()) as { scan: { sha256: string } }
       assert.equal(digest(read), item.scan.sha256)

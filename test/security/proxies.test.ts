@@ -4,7 +4,7 @@
  * unless a proxy writes a line of HTTP/2 as several; it would be served as /smuggled. R18.
  */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -13,7 +13,8 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type EchoServer, echoServers, type SeenRequest } from '../fuzz/echo.ts'
-import { freePort, owner } from '../help/cluster.ts'
+import { owner } from '../help/cluster.ts'
+import { freePort } from '../help/free-port.ts'
 import { pathOf, without } from '../help/programs.ts'
 import { until } from '../help/until.ts'
 import { downgraded, plain } from './downgraded.ts'
@@ -68,7 +69,13 @@ describe('proxies', { concurrency: true }, () => {
           writeFileSync(file, proxy.config({ from, http2, to, folder }))
           const as = owner()
           if (as) for (const path of [folder, file]) chownSync(path, as.uid, as.gid)
-          const child = spawn(pathOf(proxy.program) as string, [...proxy.words(file)], { ...as, stdio: 'ignore' })
+          const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
+          const child = spawn(pathOf(proxy.program) as string, [...proxy.words(file)], { ...as, stdio })
+          let printed = ''
+          for (const stream of [child.stdout, child.stderr])
+            stream?.on('data', (piece) => {
+              printed = `${printed}${piece}`.slice(-10_000)
+            })
           process.once('exit', () => child.kill())
           const ended = once(child, 'exit')
           stop = async () => {
@@ -79,7 +86,7 @@ describe('proxies', { concurrency: true }, () => {
           }
           port = from
           await until(async () => child.exitCode !== null || (await sent(port, [simple], 1000)).includes(' 200 '))
-          assert.equal(child.exitCode, null, `${name} ended: see its messages with stdio 'inherit'`)
+          assert.equal(child.exitCode, null, `${name} ended:\n${printed}`)
         })
         after(async () => {
           await stop()

@@ -27,7 +27,7 @@ const casePreserved = `{ stateful_formatter: { name: preserve_case, typed_config
 const envoy = (options: string): Proxy => ({
   program: 'envoy',
   file: 'config.yaml',
-  words: (file) => ['-c', file, '--concurrency', '1', '--disable-hot-restart', '--log-level', 'off'],
+  words: (file) => ['-c', file, '--concurrency', '1', '--disable-hot-restart', '--log-level', 'critical'],
   config: ({ from, http2, to }) => `static_resources:
   listeners:
   - address: { socket_address: { address: 127.0.0.1, port_value: ${from} } }

@@ -6,10 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { verify } from 'bylaw/webhooks'
 import { followEvents } from '../../src/events/event-client.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
-import { freePort } from '../help/cluster.ts'
 import { folder, launch, run } from '../help/command.ts'
+import { freePort } from '../help/free-port.ts'
 import { places } from '../help/places.ts'
-
 import { listening } from '../help/sinks.ts'
 
 const files = {

@@ -1,0 +1,20 @@
+/** Chooses ports for servers that tests start. */
+import { createServer } from 'node:net'
+
+/** Below the ports that systems give to outgoing connections and to servers that name none. */
+const [first, count] = [10_000, 20_000]
+
+/** A port that no server has. The system gives it to nobody else before the test uses it. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = first + Math.floor(Math.random() * count)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().on('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
