@@ -129,8 +129,12 @@ export function refusalHeaders({ status, types }: StatusRefusal, route: Route): 
     case 503:
       return ['Retry-After']
     case 500:
-      return route.offer && types.includes('version-conversion-failed') ? ['Link'] : []
+      return isList(route) && types.includes('version-conversion-failed') ? ['Link'] : []
     default:
       return []
   }
 }
+
+/** A list of items or of revisions. */
+const isList = ({ offer, about }: Route): boolean =>
+  offer !== undefined || about.answers.some(({ body }) => body === 'revisions')

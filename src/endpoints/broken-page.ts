@@ -17,18 +17,19 @@ export function orBrokenPage(today: Resource, intent: Intent, page: Page, make: 
   try {
     return make()
   } catch (failure) {
-    throw failure instanceof ConversionError ? brokenPageProblem(failure, today, intent, page) : failure
+    if (!(failure instanceof ConversionError)) throw failure
+    throw brokenPageProblem(failure, failure.at, linksAround(failure.at, today, intent, page))
   }
 }
 
 /** Refuses the whole page: leaving out the item would contradict the total. */
-function brokenPageProblem(failure: ConversionError, today: Resource, intent: Intent, page: Page): Problem {
-  const links = linkHeader(linksAround(failure.at, today, intent, page))
+export function brokenPageProblem(failure: ConversionError, at: number, around: Record<string, string>): Problem {
+  const links = linkHeader(around)
   const message =
     'One item of this page cannot be shown in this version. The links lead to the items before and after it.'
   return new Problem('version-conversion-failed', message, {
     headers: links === '' ? {} : { Link: links },
-    extra: { pointer: `/data/${failure.at}` },
+    extra: { pointer: `/data/${at}` },
     cause: failure,
   })
 }

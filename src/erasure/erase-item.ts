@@ -3,7 +3,7 @@ import { changePlan } from '../deliveries/delivery-context.ts'
 import { takeBackCursors } from '../deliveries/delivery-tables.ts'
 import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
 import { hasEvents } from '../events/event-relay.ts'
-import { findFailuresOf, setFailure } from '../events/reaction-tables.ts'
+import { emptyFailurePlan, type FailureRow, findFailuresOf } from '../events/reaction-tables.ts'
 import { giveUpContents, releaseContent } from '../files/file-table.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import { type ErasedRecords, isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
@@ -166,9 +166,9 @@ function* emptyingReasons(
       collection.composite ? key.parent : null,
     ]
     const item = JSON.stringify([storedNameOf(collection), account, parent, key.id])
-    const failures = rowsIn(yield tablePlan(findFailuresOf, { item })).filter(isQuote)
-    for (const one of failures) yield tablePlan(setFailure, { ...one, failure: erasedText })
-    addTo(counts, 'reasons', failures.length)
+    const failures = rowsIn(yield tablePlan(findFailuresOf, { item })) as unknown as FailureRow[]
+    for (const one of failures) yield emptyFailurePlan(one, erasedText)
+    addTo(counts, 'reasons', failures.filter(isQuote).length)
   }
   if (!hasTimers(resources)) return
   const timers = rowsIn(yield tablePlan(findTimersOf, timerKey(resource, key))).filter(isQuote)

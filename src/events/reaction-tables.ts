@@ -70,9 +70,15 @@ export const keepFailure: TableOperation = {
 }
 /** The failures at events of an item, of all reactions. */
 export const findFailuresOf: TableOperation = { do: 'find', table: failureTable, where: { item: 'item' } }
-export const setFailure: TableOperation = {
+/**
+ * Empties the reason of a failure. Another time at which it is due keeps a process that tries the event now, as it was before, from
+ * storing a reason that quotes it.
+ */
+export const emptyFailurePlan = ({ reaction, event, failure, due }: FailureRow, emptied: string): TablePlan =>
+  tablePlan(setFailure, { reaction, event, failure: failure === null ? null : emptied, due: due - 1 })
+const setFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
-  to: { failure: 'failure' },
+  to: { failure: 'failure', due: 'due' },
 }
 const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },

@@ -1,10 +1,13 @@
 /** Revision routes: GET of the revisions of an item, and of one of them. R237. */
 import { otherRowsRefusal } from '../auth/allow.ts'
+import { ConversionError } from '../changes/conversion-error.ts'
+import { brokenPageProblem } from '../endpoints/broken-page.ts'
 import { mergePatchType } from '../endpoints/content-negotiation.ts'
 import { absenceTypes, describedUnchanged, itemConditions, tagHeaders } from '../endpoints/described.ts'
 import { absentItem, type EndpointContext, isAbsent, itemKey, mayRead, ownerOf } from '../endpoints/item.ts'
 import { digestedReply } from '../endpoints/list-items.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { Intent, RequestContext, RevisionQuery } from '../flow/intent.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions } from '../flow/plan.ts'
@@ -12,7 +15,7 @@ import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { readCursor, writeCursor } from '../lists/cursor.ts'
 import { cursorInformation } from '../lists/page-text.ts'
-import { namedParameters, queryViolation } from '../lists/query-string.ts'
+import { namedParameters, queryViolation, targetPath } from '../lists/query-string.ts'
 import { cursorFaultMessages, readPageSize } from '../lists/window.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { revisionSegment as segment } from '../resources/own-operations.ts'
@@ -76,15 +79,12 @@ function intentOf(context: EndpointContext, request: RequestContext, params: rea
 function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Route {
   const { resource } = context
   const { settings } = resource
-  const bindingOf = ({ key, caller }: Pick<Intent, 'key' | 'caller'>) => ({
-    ...{ list: `/${context.representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
-    bound: JSON.stringify([resource.collection.account === null ? null : caller.account, key.parent, key.id]),
-  })
+  const cursors = revisionCursors(context)
   const readQuery = (intent: Intent): RevisionQuery => {
     const { values, faults } = namedParameters(intent.call.target, ['cursor', 'limit'], settings)
     const limit = readPageSize(values, 'limit', settings, faults)
     const text = values.get('cursor') ?? ''
-    const read = text === '' ? null : readCursor(text, bindingOf(intent), intent.world)
+    const read = text === '' ? null : cursors.read(text, intent)
     if (typeof read === 'string') faults.push(queryViolation(read, 'cursor', cursorFaultMessages[read]))
     if (faults.length > 0) throw invalidQuery(faults)
     return { limit, before: read === null || typeof read === 'string' ? null : Number(read.position[0]) }
@@ -100,15 +100,54 @@ function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Ro
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(context, outcome)
       const { revisions, next: before } = outcome as RevisionPage
-      const data = revisions.map(viewFor(intent).entry)
-      const place = { position: [String(before)], back: false, including: false }
-      const next = before === null ? null : writeCursor(place, bindingOf(intent), intent.world)
-      const { limit } = intent.revisions as RevisionQuery
+      const { limit, before: start } = intent.revisions as RevisionQuery
+      const data = entriesOf(revisions, viewFor(intent).entry, (at, { sequence }) => ({
+        ...(at === 0 ? {} : { prev: cursors.url(intent, at, start) }),
+        ...(at === revisions.length - 1 && before === null ? {} : { next: cursors.url(intent, limit, sequence) }),
+      }))
+      const next = before === null ? null : cursors.write(intent, before)
       const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
       return digestedReply(resource, intent.world, `{"data":${JSON.stringify(data)},${information}}`)
     },
     about: listDescription(context),
   }
+}
+
+/** The cursors of the revisions of one item, which hold for the callers that see the same of it. */
+function revisionCursors({ resource, representation }: EndpointContext) {
+  const { collection, settings } = resource
+  const bindingOf = ({ key, caller }: Pick<Intent, 'key' | 'caller'>) => ({
+    ...{ list: `/${representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
+    bound: JSON.stringify([collection.account === null ? null : caller.account, key.parent, key.id]),
+  })
+  const write = (intent: Intent, before: number): string =>
+    writeCursor({ position: [String(before)], back: false, including: false }, bindingOf(intent), intent.world)
+  return {
+    write,
+    read: (text: string, intent: Intent) => readCursor(text, bindingOf(intent), intent.world),
+    /** The URL of a page; of the newest revisions without `before`. */
+    url: (intent: Intent, limit: number, before: number | null): string => {
+      const cursor = before === null ? '' : `&cursor=${encodeURIComponent(write(intent, before))}`
+      return `${settings.server.basePath}${targetPath(intent.call.target)}?limit=${limit}${cursor}`
+    },
+  }
+}
+
+/** The entries of a page; refuses it if the version cannot show one of them. */
+function entriesOf<E>(
+  revisions: readonly StoredRevision[],
+  entry: (revision: StoredRevision) => E,
+  linksAround: (at: number, event: StoredEvent) => Record<string, string>,
+): E[] {
+  return revisions.map((revision, at) => {
+    try {
+      return entry(revision)
+    } catch (failure) {
+      throw failure instanceof ConversionError
+        ? brokenPageProblem(failure, at, linksAround(at, revision.event))
+        : failure
+    }
+  })
 }
 
 const listDescription = (context: EndpointContext): OperationDescription => ({

@@ -1,4 +1,5 @@
 /** Revision view: a revision as a version shows it to a caller. R237. */
+import { ConversionError } from '../changes/conversion-error.ts'
 import { contextIn, type EndpointContext } from '../endpoints/item.ts'
 import { actionsOf } from '../events/event-scope.ts'
 import { recordedDocument } from '../events/event-text.ts'
@@ -62,7 +63,17 @@ export function revisionView(
       before === null ||
       typeOf(event) !== 'updated' ||
       (event.action === emptiedAction && seesPersonal) ||
-      Object.keys(between(before, event)).some((name) => name !== resource.updated),
+      showsChange(() => between(before, event), resource.updated),
+  }
+}
+
+/** Whether an entry has more changes than its time. One that the version cannot show counts: the page with it is refused. */
+function showsChange(changes: () => JsonObject, updated: string): boolean {
+  try {
+    return Object.keys(changes()).some((name) => name !== updated)
+  } catch (failure) {
+    if (failure instanceof ConversionError) return true
+    throw failure
   }
 }
 

@@ -200,3 +200,55 @@ doors('values of older clients that a change converts to invalid ones', people, 
     for (const text of await wrong({ ...fits, plz: '123' })) assert.doesNotMatch(text, /code|name/)
   })
 })
+
+const archive = service({
+  name: 'archive',
+  versions,
+  resources: { members: { prefix: 'mem', fields, access: 'public', history: { read: 'public' } } },
+}).change('v2', 'members', change)
+
+doors('a revision that an older version cannot show', archive, (door) => {
+  let path = ''
+  before(async () => {
+    const { id } = (await door.send('POST', '/v2/members', { json: { name: 'a' } })).json
+    for (const name of ['b', 'c', 'BROKEN 1', 'BROKEN 2', 'd', 'e'])
+      await door.send('PATCH', `/v2/members/${id}`, { json: { name } })
+    path = `members/${id}/revisions`
+  })
+
+  spec('R157 R237', 'is refused alone, and links lead around the entries that need it', async () => {
+    const all = (await door.send('GET', `/v2/${path}?limit=50`)).json.data as { id: string }[]
+    assert.equal(all.length, 7)
+    const answers = [await failed(door, 'GET', `/v1/${path}?limit=50`)]
+    assert.equal(answers[0]?.json.pointer, '/data/1') // its merge patch is from a broken one
+    const shown = new Set<string>()
+    for (let next = linkIn(answers[0] as Answer, 'next'); next !== undefined; ) {
+      const answer = await door.send('GET', next)
+      for (const { id } of answer.json.data ?? []) shown.add(id)
+      next = answer.status === 200 ? undefined : linkIn(answer, 'next')
+      if (answer.status !== 200) answers.push(answer)
+    }
+    assert.deepEqual(
+      answers.map(({ json }) => json.pointer),
+      ['/data/1', '/data/0', '/data/0'],
+    )
+    const before = await door.send('GET', linkIn(answers[0] as Answer, 'prev') as string)
+    assert.deepEqual(
+      before.json.data.map((one: { changes: object }) => one.changes),
+      [{ first: 'e', updatedAt: before.json.data[0].changes.updatedAt }],
+    )
+    assert.deepEqual(
+      [...shown],
+      all.slice(4).map(({ id }) => id),
+    )
+    assert.equal(linkIn(answers[1] as Answer, 'prev'), undefined)
+  })
+
+  spec('R157 R237', 'is refused itself, and others are read', async () => {
+    const all = (await door.send('GET', `/v2/${path}`)).json.data as { id: string }[]
+    await failed(door, 'GET', `/v1/${path}/${all[2]?.id}`)
+    await failed(door, 'GET', `/v1/${path}/${all[0]?.id}?against=${all[2]?.id}`)
+    const last = await door.send('GET', `/v1/${path}/${all[0]?.id}?against=${all[4]?.id}`)
+    assert.equal(last.json.first, 'e')
+  })
+})
