@@ -22,6 +22,9 @@ export interface Failed {
 type Handle = (event: StoredEvent, tries: number) => Promise<Failed | null>
 
 type FailureState = Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>
+type KnownFailure = Pick<FailureRow, 'reaction' | 'event' | 'tries' | 'due'>
+
+const untried: FailureState = { state: 'waiting', due: 0, tries: 0, failure: null }
 
 interface FailuresLeft {
   /** The items whose events have to wait. */
@@ -55,27 +58,34 @@ export class EventFailures {
     }
   }
 
-  /** Stores that an event has failed. */
+  /**
+   * Stores that an event has failed; the reason only if the event is still as it was handled. Otherwise an erasure has emptied it
+   * meanwhile, and it is tried again at once.
+   */
   async add(event: StoredEvent, { err }: Failed): Promise<void> {
-    await this.#store(event, this.#next(0, err))
-    this.#report(event, 0, err)
+    await this.#store(event)
+    const current = await this.#event(event.id)
+    if (current?.doc === event.doc) await this.#keep({ reaction: this.#name, event: event.id, ...untried }, event, err)
   }
 
   /** Stores an event that waits for an earlier one of its item. */
   addBehind(event: StoredEvent): Promise<void> {
-    return this.#store(event, { state: 'waiting', due: 0, tries: 0, failure: null })
+    return this.#store(event)
   }
 
   async #retryOne(row: FailureRow, handle: Handle): Promise<void> {
-    const { reaction, event: id, tries, due } = row
-    const { events } = (await this.#server.store.execute({ do: 'event', id })) as EventPage
-    const [event] = events
+    const event = await this.#event(row.event)
     // An event that is kept no longer cannot be handled any more.
-    const failed = event ? await handle(event, tries) : null
-    if (!event || !failed) return void (await this.#rows(removePlan({ reaction, event: id })))
+    const failed = event ? await handle(event, row.tries) : null
+    if (!event || !failed) return void (await this.#rows(removePlan(row)))
+    await this.#keep(row, event, failed.err)
+  }
+
+  /** Stores that an event has failed again, unless its row has changed since it was read. */
+  async #keep({ reaction, event: id, tries, due }: KnownFailure, event: StoredEvent, err: unknown): Promise<void> {
     const expected = { reaction, event: id, knownTries: tries, knownDue: due }
-    const kept = await this.#rows(tablePlan(keepFailure, { ...expected, ...this.#next(tries, failed.err) }))
-    if (kept.length > 0) this.#report(event, tries, failed.err)
+    const kept = await this.#rows(tablePlan(keepFailure, { ...expected, ...this.#next(tries, err) }))
+    if (kept.length > 0) this.#report(event, tries, err)
   }
 
   /** The failure after a try: when the event is tried again; after the last try it is parked. */
@@ -95,8 +105,12 @@ export class EventFailures {
     else log.warn({ ...about, tries: tries + 1 }, `${this.#title} failed; it is tried again in ${pause / 1000} s.`)
   }
 
-  async #store({ id, position, item }: StoredEvent, state: FailureState): Promise<void> {
-    await this.#rows(tablePlan(storeFailure, { reaction: this.#name, event: id, position, item, ...state }))
+  async #store({ id, position, item }: StoredEvent): Promise<void> {
+    await this.#rows(tablePlan(storeFailure, { reaction: this.#name, event: id, position, item, ...untried }))
+  }
+
+  async #event(id: string): Promise<StoredEvent | undefined> {
+    return ((await this.#server.store.execute({ do: 'event', id })) as EventPage).events[0]
   }
 
   async #rows(plan: TablePlan): Promise<readonly FailureRow[]> {
