@@ -67,3 +67,18 @@ test('a worker whose oldest statement waits for more than 200 ms holds a quarter
   assert.equal(held(hanging), 2)
   assert.equal(await use(healthy, 12), 6)
 })
+
+test('a statement after the close opens no connection', async () => {
+  let opened = 0
+  const shared = async () => {
+    opened++
+    return { ...connection, isOpen: () => false }
+  }
+  const limits = { connections: 6, patience: 1000, coalesces: false, areas: null }
+  const pool = connectionPool({ own: shared, shared }, limits, { after: () => () => {}, monotonic: () => 0 })
+  await pool.share()
+  const before = opened
+  await pool.close()
+  assert.throws(() => pool.share(), { message: 'The store is closed.', code: 'ECONNRESET' })
+  assert.equal(opened, before)
+})

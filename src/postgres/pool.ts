@@ -232,6 +232,7 @@ function sharedConnections(
   areas: ShardAreas | null,
 ): { share: ConnectionPool['share']; close: () => void } & UsedConnections {
   const lanes: (Connection | Promise<Connection> | null)[] = Array.from({ length: most }, () => null)
+  let closed = false
 
   function opened(lane: number): Promise<Connection> {
     const opening = connect()
@@ -265,17 +266,23 @@ function sharedConnections(
   }
 
   return {
-    share: (statement) => (areas ? ofArea(areas.of(statement)) : leastBusy()),
+    share: (statement) => {
+      if (closed) throw closedPool() // a connection that was opened now would stay open
+      return areas ? ofArea(areas.of(statement)) : leastBusy()
+    },
     usage: () => {
       const waiting = lanes.map((one) => (one === null || one instanceof Promise ? 0 : one.waiting()))
       return { most, busy: waiting.filter(Boolean).length, waiting: waiting.reduce((sum, own) => sum + own, 0) }
     },
     close: () => {
+      closed = true
       const ignore = (): void => {}
       for (const one of lanes) void Promise.resolve(one).then((connection) => connection?.close(), ignore)
     },
   }
 }
+
+const closedPool = (): Error => Object.assign(new Error('The store is closed.'), { code: 'ECONNRESET' })
 
 const poolOverload = (): Problem =>
   new Problem('overloaded', 'Too many requests wait for the store; nothing was changed. Try again later.')
