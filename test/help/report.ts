@@ -95,9 +95,9 @@ function failure(run: Run, { name, nesting, file = '', line, details: { error } 
   return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${reasons.replace(/^/gm, '    ')}\n\n`
 }
 
-/** The tests that run when a signal ends the run; for one with several processes, their files. */
+/** The tests that have not ended when a signal ends the run; for one with several processes, the files that wait to be reported too. */
 const interruption = ({ tests }: { readonly tests: readonly { readonly name: string }[] }): string =>
-  `\nFAILED: the run was ended by a signal while these ran:\n${tests.map(({ name }) => `  ${name}\n`).join('')}\n`
+  `\nFAILED: a signal ended the run before these were reported:\n${tests.map(({ name }) => `  ${name}\n`).join('')}\n`
 
 /** The stacks of an error, of its cause and of the errors in an AggregateError, which show the difference. */
 function causes(thrown: unknown): string[] {
