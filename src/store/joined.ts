@@ -142,21 +142,28 @@ function* readJoinedRow(
   doc: ParsedDocument,
   account: string | null,
 ): Steps<JoinedRow | null> {
-  const viewed = yield* viewJoinedRow(context, one, doc, account)
+  const viewed = yield* viewJoinedRow(context, one, doc, { account, isStored: context.keepsAnswer })
   return viewed && { doc: joinedText(one, viewed), revision: viewed.revision }
+}
+
+interface JoinTerms {
+  readonly account: string | null
+  /** Whether the transaction stores values of the row elsewhere. Then the row is locked, so that an erasure of it finds them. */
+  readonly isStored?: boolean | undefined
 }
 
 function* viewJoinedRow(
   context: StoreContext,
   one: RowJoin,
   doc: ParsedDocument,
-  account: string | null,
+  { account, isStored = false }: JoinTerms,
 ): Steps<ViewedRow | null> {
   const own = preparedCollection(context, one.collection)
   const key = joinedKey(own, one, doc, account)
   if (key === null) return null
   const values = rowKeyValues(own.collection, key, context.dialect)
-  const [row] = yield { text: own.texts.read, values, autocommit: 'read' }
+  const { read, readForShare } = own.texts
+  const [row] = yield isStored ? { text: readForShare, values } : { text: read, values, autocommit: 'read' }
   return row ? viewStoredRow(own, row) : null
 }
 
@@ -189,7 +196,7 @@ function* joinedRowsOfEvent(
   const document = JSON.parse(doc) as ParsedDocument
   for (const one of eventJoins) {
     const there = preparedCollection(context, one.collection)
-    const viewed = yield* viewJoinedRow(context, one, document, key.account)
+    const viewed = yield* viewJoinedRow(context, one, document, { account: key.account, isStored: true })
     if (!viewed) continue
     const [of, id] = [storedNameOf(there.collection), document[one.by] as string]
     const { doc, revision } = viewed
