@@ -1,4 +1,5 @@
 /** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The store. */
+// long because: all reads of joined rows share how their keys are found
 
 import {
   hiddenColumn,
@@ -142,21 +143,17 @@ function* readJoinedRow(
   doc: ParsedDocument,
   account: string | null,
 ): Steps<JoinedRow | null> {
-  const viewed = yield* viewJoinedRow(context, one, doc, { account, isStored: context.keepsAnswer })
+  const viewed = yield* viewJoinedRow(context, one, doc, account)
   return viewed && { doc: joinedText(one, viewed), revision: viewed.revision }
 }
 
-interface JoinTerms {
-  readonly account: string | null
-  /** Whether the transaction stores values of the row elsewhere. Then the row is locked, so that an erasure of it finds them. */
-  readonly isStored?: boolean | undefined
-}
-
+/** With `isStored`, values of the row are stored elsewhere. It is locked then, so that an erasure of it finds them. */
 function* viewJoinedRow(
   context: StoreContext,
   one: RowJoin,
   doc: ParsedDocument,
-  { account, isStored = false }: JoinTerms,
+  account: string | null,
+  isStored = context.keepsAnswer === true,
 ): Steps<ViewedRow | null> {
   const own = preparedCollection(context, one.collection)
   const key = joinedKey(own, one, doc, account)
@@ -196,7 +193,7 @@ function* joinedRowsOfEvent(
   const document = JSON.parse(doc) as ParsedDocument
   for (const one of eventJoins) {
     const there = preparedCollection(context, one.collection)
-    const viewed = yield* viewJoinedRow(context, one, document, { account: key.account, isStored: true })
+    const viewed = yield* viewJoinedRow(context, one, document, key.account, true)
     if (!viewed) continue
     const [of, id] = [storedNameOf(there.collection), document[one.by] as string]
     const { doc, revision } = viewed
