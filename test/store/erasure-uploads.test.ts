@@ -16,7 +16,7 @@ import { places } from '../help/places.ts'
 const shop = service({
   name: 'shop',
   resources: {
-    guests: { fields: { scan: f.file({ max: 1000, optional: true, personal: true }) }, access: 'public' },
+    guests: { fields: { scan: f.file({ max: 1000, personal: true }) }, access: 'public' },
   },
 }) as unknown as Service
 
@@ -49,7 +49,7 @@ for (const [name, place] of places)
       erasing.resolve()
       const { status } = await answer
       assert.equal(status, 409)
-      if (!isSwept) await sweepFiles({ store, world })
+      await sweepFiles({ store, world })
       assert.deepEqual(await at.rows('SELECT * FROM bylaw_files'), [])
       assert.equal(await contents.length(names[0] as string), null)
     })
