@@ -13,10 +13,7 @@ import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
 import { rowsByStatus } from './rows-by-status.ts'
 
-/**
- * Those on the item, and those whose input, result or steps name it. Returns the ids of those that have not ended. One that is running
- * is among them whatever it is called on, as its handler may have read the item.
- */
+/** Those on the item, and those whose input, result or steps name it. Returns the ids of those that have not ended. */
 export async function eraseOperations(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<string[]> {
   const { service, store, world, isDry } = context
   if (!hasJobs(service.resources)) return []
@@ -39,13 +36,13 @@ export async function eraseOperations(context: ErasureContext, item: ErasedItem,
 async function concerns(
   { store }: ErasureContext,
   id: string,
-  { item, operation, request, result, status }: Document,
+  { item, operation, request, result }: Document,
   { resource, key }: ErasedItem,
 ): Promise<boolean> {
   const queued = typeof request === 'string' ? (JSON.parse(request) as QueuedRequest) : null
   if (queued && !isOfAccount(queued, resource, key)) return false
   const isOwn = item === key.id && (resource.key === null || String(operation).startsWith(`${resource.name}.`))
-  if (isOwn || status === 'running' || hasText([queued?.input, result], key.id)) return true
+  if (isOwn || hasText([queued?.input, result], key.id)) return true
   const steps = rowsIn(await store.execute(tablePlan(findSteps, { id })))
   return steps.some((one) => hasText([JSON.parse(String(one.result))], key.id))
 }

@@ -166,7 +166,7 @@ function report(what: string, erasure: Erasure & LeftContents, isDry: boolean): 
     ...(unended.length === 0
       ? []
       : [
-          `Operations that have not ended keep their inputs, and what they have read: ${unended.join(', ')}. Cancel them or wait, and run this again.`,
+          `Operations that have not ended keep their inputs: ${unended.join(', ')}. Cancel them or wait, and run this again.`,
         ]),
     ...(missing === 0
       ? []
