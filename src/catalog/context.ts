@@ -64,6 +64,8 @@ export interface StoreContext {
   readonly dialect: Dialect
   /** The id of the caller whose plan is carried out, for the history; missing if the service itself writes. */
   readonly caller?: string | null
+  /** Set while the answer of a transaction is stored with a key: rows that it shows are locked, so that an erasure finds the answer. */
+  readonly keepsAnswer?: true
   /** What the caller may do, where that depends on rows; missing for the service itself. */
   readonly rights?: RowRights | undefined
   /** When the database was last restored, if ever; events are numbered from there on. See `schema/restored.ts`. */

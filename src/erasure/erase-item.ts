@@ -14,7 +14,7 @@ import { hasPersonal, personalValues, storedNameOf, withoutPersonal } from '../r
 import type { Service } from '../service.ts'
 import { hasTimers } from '../timers/run-timers.ts'
 import { timerKey } from '../timers/timer-maker.ts'
-import { findTimersOf, setTimerFailure } from '../timers/timer-table.ts'
+import { emptyTimerPlan, findTimersOf, type TimerRow } from '../timers/timer-table.ts'
 import { eraseDeliveries } from './erase-deliveries.ts'
 import { eraseOperations } from './erase-operations.ts'
 import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
@@ -49,6 +49,8 @@ export async function eraseItem(context: ErasureContext, first: ErasedItem): Pro
     counts.set(item.resource.name, own)
     const below = await itemsBelow(context, item)
     const records = await eraseStored(context, item, own)
+    // Processes that have read the item, or its events, before the commit may still store what they quote.
+    await inTransaction(context, item, own, (counted) => hinderingQuotes(context, item, counted))
     unended.push(...(await eraseOperations(context, item, own)))
     await eraseDeliveries(context, item, new Set(records.events), own)
     const removed = records.removed.flatMap(({ collection: name, key }) => {
@@ -86,11 +88,25 @@ async function itemsBelow(
 
 /** Empties the item, its records and its files in one transaction. */
 async function eraseStored(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<ErasedRecords> {
-  const { store, isDry } = context
-  let erasure: StoredErasure = { counts: new Map(), records: null }
+  let records: ErasedRecords | null = null
+  const note = (found: ErasedRecords): void => {
+    records = found
+  }
+  await inTransaction(context, item, counts, (counted) => erasingSteps(context, item, counted, note))
+  return records as unknown as ErasedRecords
+}
+
+/** Carries out plans in one transaction, which may be repeated; adds what they have emptied to the counts. */
+async function inTransaction(
+  { store, isDry }: ErasureContext,
+  item: ErasedItem,
+  counts: Counts,
+  begins: (counts: Counts) => Generator<Plan, undefined, Outcome>,
+): Promise<void> {
+  let counted: Counts = new Map()
   const begin = () => {
-    erasure = { counts: new Map(), records: null }
-    const steps = erasingSteps(context, item, erasure)
+    counted = new Map()
+    const steps = begins(counted)
     const next = (before: { readonly is: string } | null): Plan | null => {
       const outcome = before as Outcome | null
       if (outcome && !isCommitted(outcome)) throw new Error(`The database refused the erasure: ${outcome.is}.`)
@@ -100,17 +116,11 @@ async function eraseStored(context: ErasureContext, item: ErasedItem, counts: Co
   }
   const plan: Sequence = { do: 'sequence', collection: item.resource.name, key: item.key, claim: null, begin }
   await store.execute({ ...plan, by: erasedBy, ...(isDry && { dry: true as const }) })
-  for (const [kind, count] of erasure.counts) addTo(counts, kind, count)
-  return erasure.records as unknown as ErasedRecords
+  for (const [kind, count] of counted) addTo(counts, kind, count)
 }
 
 /** The caller in the history. */
 const erasedBy = 'command:erase'
-
-interface StoredErasure {
-  readonly counts: Counts
-  records: ErasedRecords | null
-}
 
 const isQuote = ({ failure }: { readonly failure?: unknown }): boolean => failure !== null && failure !== erasedText
 
@@ -118,7 +128,8 @@ const isQuote = ({ failure }: { readonly failure?: unknown }): boolean => failur
 function* erasingSteps(
   { service, world }: ErasureContext,
   { resource, key }: ErasedItem,
-  erasure: StoredErasure,
+  counts: Counts,
+  note: (records: ErasedRecords) => void,
 ): Generator<Plan, undefined, Outcome> {
   const { collection, name } = resource
   const { fields } = collection
@@ -128,13 +139,21 @@ function* erasingSteps(
       if (kind === 'file' && value) contents.add((value as { readonly href: string }).href)
     return withoutPersonal(fields, document)
   })
-  if (emptied.is === 'changed') addTo(erasure.counts, 'items')
-  erasure.records = (yield { do: 'erase', collection: name, key }) as ErasedRecords
-  for (const [kind, count] of Object.entries(erasure.records.emptied)) addTo(erasure.counts, kind, count)
-  for (const content of [...contents, ...erasure.records.contents]) contents.add(content)
-  yield* givingUp(resource, key, contents, { now: world.now(), counts: erasure.counts })
-  yield* emptyingReasons(service, { resource, key }, erasure.counts)
-  // A process that has read the events before would make deliveries of what they were.
+  if (emptied.is === 'changed') addTo(counts, 'items')
+  const records = (yield { do: 'erase', collection: name, key }) as ErasedRecords
+  note(records)
+  for (const [kind, count] of Object.entries(records.emptied)) addTo(counts, kind, count)
+  for (const content of [...contents, ...records.contents]) contents.add(content)
+  yield* givingUp(resource, key, contents, { now: world.now(), counts })
+}
+
+/** Empties reasons, and takes endpoints from processes that would make deliveries of events as they were. */
+function* hinderingQuotes(
+  { service }: ErasureContext,
+  item: ErasedItem,
+  counts: Counts,
+): Generator<Plan, undefined, Outcome> {
+  yield* emptyingReasons(service, item, counts)
   if (hasWebhooks(service.resources)) yield tablePlan(takeBackCursors, { free: 0, holder: '' })
 }
 
@@ -171,7 +190,7 @@ function* emptyingReasons(
     addTo(counts, 'reasons', failures.filter(isQuote).length)
   }
   if (!hasTimers(resources)) return
-  const timers = rowsIn(yield tablePlan(findTimersOf, timerKey(resource, key))).filter(isQuote)
-  for (const one of timers) yield tablePlan(setTimerFailure, { ...one, failure: erasedText })
-  addTo(counts, 'reasons', timers.length)
+  const timers = rowsIn(yield tablePlan(findTimersOf, timerKey(resource, key))) as unknown as TimerRow[]
+  for (const one of timers) if (isQuote(one) || one.taken > 0) yield emptyTimerPlan(one, erasedText)
+  addTo(counts, 'reasons', timers.filter(isQuote).length)
 }

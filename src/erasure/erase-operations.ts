@@ -2,41 +2,49 @@
 import { changePlan } from '../deliveries/delivery-context.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
+import { rowsIn } from '../flow/outcome.ts'
 import { tablePlan } from '../flow/table.ts'
 import type { QueuedRequest } from '../handlers/queued-operation.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
-import { removeSteps } from '../jobs/job-table.ts'
+import { findSteps, removeSteps } from '../jobs/job-table.ts'
 import { hasText } from '../ledgers/idempotency-claims.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
 import { rowsByStatus } from './rows-by-status.ts'
 
-/** Those on the item, and those whose input or result names it. Returns the ids of those that have not ended. */
+/** Those on the item, and those whose input, result or steps name it. Returns the ids of those that have not ended. */
 export async function eraseOperations(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<string[]> {
   const { service, store, world, isDry } = context
   if (!hasJobs(service.resources)) return []
   const statuses = service.resources.get(statusResource) as Resource
   const unended: string[] = []
   for await (const { key, document } of rowsByStatus(store, statuses, undefined)) {
-    if (!concerns(document, item)) continue
+    if (!(await concerns(context, key.id, document, item))) continue
     if (!endedStates.includes(document.status)) {
       unended.push(key.id)
       continue
     }
     const plan = changePlan({ ...service, world }, statuses, key, emptied)
     const { is } = await store.execute(isDry ? { ...plan, dry: true } : plan)
-    if (is === 'changed') addTo(counts, 'operations')
-    if (!isDry) await store.execute(tablePlan(removeSteps, { id: key.id }))
+    const steps = isDry ? [] : rowsIn(await store.execute(tablePlan(removeSteps, { id: key.id })))
+    if (is === 'changed' || steps.length > 0) addTo(counts, 'operations')
   }
   return unended
 }
 
-function concerns({ item, operation, request, result }: Document, { resource, key }: ErasedItem): boolean {
+async function concerns(
+  { store }: ErasureContext,
+  id: string,
+  { item, operation, request, result }: Document,
+  { resource, key }: ErasedItem,
+): Promise<boolean> {
   const queued = typeof request === 'string' ? (JSON.parse(request) as QueuedRequest) : null
   if (queued && !isOfAccount(queued, resource, key)) return false
   const isOwn = item === key.id && (resource.key === null || String(operation).startsWith(`${resource.name}.`))
-  return isOwn || hasText([queued?.input, result], key.id)
+  if (isOwn || hasText([queued?.input, result], key.id)) return true
+  const steps = rowsIn(await store.execute(tablePlan(findSteps, { id })))
+  return steps.some((one) => hasText([JSON.parse(String(one.result))], key.id))
 }
 
 const isOfAccount = ({ caller }: QueuedRequest, { collection }: Resource, { account }: RowKey): boolean =>

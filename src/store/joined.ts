@@ -1,4 +1,5 @@
 /** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The store. */
+// long because: all reads of joined rows share how their keys are found
 
 import {
   hiddenColumn,
@@ -146,17 +147,20 @@ function* readJoinedRow(
   return viewed && { doc: joinedText(one, viewed), revision: viewed.revision }
 }
 
+/** With `isStored`, values of the row are stored elsewhere. It is locked then, so that an erasure of it finds them. */
 function* viewJoinedRow(
   context: StoreContext,
   one: RowJoin,
   doc: ParsedDocument,
   account: string | null,
+  isStored = context.keepsAnswer === true,
 ): Steps<ViewedRow | null> {
   const own = preparedCollection(context, one.collection)
   const key = joinedKey(own, one, doc, account)
   if (key === null) return null
   const values = rowKeyValues(own.collection, key, context.dialect)
-  const [row] = yield { text: own.texts.read, values, autocommit: 'read' }
+  const { read, readForShare } = own.texts
+  const [row] = yield isStored ? { text: readForShare, values } : { text: read, values, autocommit: 'read' }
   return row ? viewStoredRow(own, row) : null
 }
 
@@ -189,7 +193,7 @@ function* joinedRowsOfEvent(
   const document = JSON.parse(doc) as ParsedDocument
   for (const one of eventJoins) {
     const there = preparedCollection(context, one.collection)
-    const viewed = yield* viewJoinedRow(context, one, document, key.account)
+    const viewed = yield* viewJoinedRow(context, one, document, key.account, true)
     if (!viewed) continue
     const [of, id] = [storedNameOf(there.collection), document[one.by] as string]
     const { doc, revision } = viewed

@@ -29,7 +29,7 @@ import { withEmbeddedRows } from './embedded-outcome.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
-import { absentOwner, readVisibleRow, readWithJoined } from './read-row.ts'
+import { absentOwner, lockAsRead, readVisibleRow, readWithJoined } from './read-row.ts'
 import { findAccounts, findRemoved } from './remove-row.ts'
 import { readRevisions, sweepRevisions } from './revisions.ts'
 
@@ -128,6 +128,8 @@ function* performDecision(context: StoreContext, plan: Decide, held: boolean): S
   if (taken) return taken
   const write = plan.decide(current)
   const outcome = withAnswer(write, yield* writeWithEffects(context, write, current, held))
+  if (outcome.is === 'kept' && current.is === 'found' && (claim || context.keepsAnswer))
+    yield* lockAsRead(context, target, current)
   const answer = outcome.is === 'kept' ? current : outcome
   if (claim && (answer.is === 'found' || answer.is === 'changed' || answer.is === 'answered'))
     yield* keepAnswer(context, claim, target.collection, answer)
@@ -135,7 +137,8 @@ function* performDecision(context: StoreContext, plan: Decide, held: boolean): S
 }
 
 /** A failure of one plan is a refusal of all: `next` throws it, and the transaction is rolled back. */
-function* performSequence(context: StoreContext, plan: Sequence, held: boolean): Steps<Outcome> {
+function* performSequence(given: StoreContext, plan: Sequence, held: boolean): Steps<Outcome> {
+  const context: StoreContext = plan.claim?.keeps ? { ...given, keepsAnswer: true } : given
   const taken = plan.claim && (yield* takeClaim(context, plan, plan.claim))
   if (taken) return taken
   const run = plan.begin()

@@ -1,8 +1,8 @@
 /** Reads a row by its key; for an absent row, reads whether it was deleted. The store. */
 
 import { preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
-import type { Steps } from '../catalog/steps.ts'
-import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import { rowConflict, type Steps } from '../catalog/steps.ts'
+import type { AbsentRow, FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import { expiresBy } from '../ledgers/idempotency-claims.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
@@ -36,6 +36,18 @@ export function* readRow(
   }
   const absent = yield* readAbsentRow(context, own.collection, key, time)
   return decides ? { ...absent, key } : absent
+}
+
+/** Locks a row whose document is stored with a key, so that an erasure of the row finds it there. The row must be as it was read. */
+export function* lockAsRead(
+  context: StoreContext,
+  { collection: name, key }: Pick<Read, 'collection' | 'key'>,
+  { revision }: Pick<FoundRow, 'revision'>,
+): Steps<void> {
+  if (!context.dialect.rowLocks) return
+  const { collection, texts } = preparedCollection(context, name)
+  const [row] = yield { text: texts.readForShare, values: rowKeyValues(collection, key, context.dialect) }
+  if (Number(row?.revision) !== revision) throw rowConflict(name)
 }
 
 /** A row as the caller sees it; one below an owner that does not exist for the caller does not exist either. */

@@ -1,5 +1,5 @@
 /** Timer table: when rows are due for a transition by the clock. Part 3, states. */
-import type { Table, TableOperation } from '../flow/table.ts'
+import { type Table, type TableOperation, type TablePlan, tablePlan } from '../flow/table.ts'
 
 /** The row of an item and a transition. A key cannot contain null, so a missing account or parent is an empty text. */
 export const timerTable: Table = {
@@ -48,7 +48,16 @@ export const putOffTimer: TableOperation = {
 }
 /** The timers of an item. */
 export const findTimersOf: TableOperation = { do: 'find', table, where: row }
-export const setTimerFailure: TableOperation = { do: 'set', table, where: timer, to: { failure: 'failure' } }
+/**
+ * Empties the reason of a failure. Another time at which it is due keeps a process that carries it out now, for the item as it was,
+ * from storing a reason that quotes it.
+ */
+export const emptyTimerPlan = (row: TimerRow, emptied: string): TablePlan =>
+  tablePlan(setTimer, { ...row, failure: row.failure === null ? null : emptied, due: row.due - 1, taken: 0 })
+const setTimer: TableOperation = {
+  ...{ do: 'set', table, where: timer },
+  to: { failure: 'failure', due: 'due', taken: 'taken' },
+}
 /** Makes timers that have failed due at once. */
 export const retryTimers: TableOperation = {
   ...{ do: 'set', table, where: { tries: { above: 'none' } } },

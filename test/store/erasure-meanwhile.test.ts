@@ -77,3 +77,63 @@ for (const [name, place] of places)
       await pass('PT1H')
       assert.deepEqual([texts.slice(0, tried).filter((text) => text !== 'marked'), texts.at(-1)], [[], null])
     })
+
+for (const [name, place] of places)
+  test(`operations that have read an item without being called on it are found, on ${name}`, async (t) => {
+    const at = await place(t)
+    const shop = service({
+      name: 'shop',
+      resources: {
+        guests: {
+          prefix: 'gst',
+          fields: { name: f.text({ optional: true, personal: true }) },
+          access: 'public',
+          operations: {
+            reports: {
+              at: 'collection',
+              output: { ids: f.list(f.text()), names: f.text({ optional: true }) },
+              asynchronous: true,
+            },
+          },
+        },
+      },
+    })
+    const reading = Promise.withResolvers<void>()
+    const erasing = Promise.withResolvers<void>()
+    let isQuiet = false
+    const api = shop.handlers({
+      guests: {
+        async reports({ step, list }) {
+          await step('note', async ({ list: listed }) => listed('guests'))
+          const guests = await list('guests')
+          reading.resolve()
+          await erasing.promise
+          return isQuiet
+            ? { ids: [] }
+            : { ids: guests.map(({ id }) => id), names: guests.map((one) => one.name).join() }
+        },
+      },
+    })
+    const { call, pass, close } = testing(api, { database: at.url })
+    t.after(() => erasing.resolve())
+    t.after(close)
+    const ask = async (path: string, json = {}) =>
+      ((await (await call(path, { method: 'POST', json })).json()) as { id: string }).id
+    const id = await ask('/guests', { name: 'marked' })
+    const operation = await ask('/guests/reports')
+    const passed = pass('PT1S')
+    await reading.promise
+    const eraseIt = () => erased(shop as unknown as Service, at, 'guests', { id })
+    assert.deepEqual(await eraseIt(), { counts: { guests: { items: 1 } }, unended: [operation] })
+    erasing.resolve()
+    await passed
+    assert.deepEqual(await tablesWith('marked', at), ['bylaw_steps', 'operations'])
+    assert.deepEqual(await eraseIt(), { counts: { guests: { operations: 1 } }, unended: [] })
+    assert.deepEqual(await tablesWith('marked', at), [])
+    await call(`/guests/${id}`, { method: 'PATCH', json: { name: 'marked' } })
+    isQuiet = true
+    await ask('/guests/reports')
+    await pass('PT1S')
+    assert.deepEqual(await eraseIt(), { counts: { guests: { items: 1, operations: 1 } }, unended: [] })
+    assert.deepEqual(await tablesWith('marked', at), [])
+  })
