@@ -129,6 +129,18 @@ export async function within<T>({ after }: World, time: number, promise: Promise
 export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>
   Math.round((monotonic() - started) * 100) / 100
 
+/** Runs steps one after the other, the later ones also if an earlier one fails. Throws the first failure at the end. */
+export async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const step of steps)
+    try {
+      await step()
+    } catch (error) {
+      failures.push(error)
+    }
+  if (failures.length > 0) throw failures[0]
+}
+
 interface RepeatedTask {
   /** Starts the task unless it is running. A failure is logged; the next start tries again. */
   readonly run: () => void
