@@ -115,7 +115,12 @@ export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<vo
   new Promise((resolve) => void after(time, resolve))
 
 /** Waits for a promise; after `time`, returns the result of `late` instead. */
-export async function within<T>({ after }: World, time: number, promise: Promise<T>, late: () => T): Promise<T> {
+export async function within<T>(
+  { after }: Pick<World, 'after'>,
+  time: number,
+  promise: Promise<T>,
+  late: () => T,
+): Promise<T> {
   const timeout = Promise.withResolvers<void>()
   const cancel = after(time, timeout.resolve)
   try {

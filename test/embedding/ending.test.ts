@@ -62,6 +62,10 @@ test('after an export that was asked for after the close', { timeout: 60_000 }, 
   assert.deepEqual(await said('export after the close', await ownDatabase(t)), ['answered 503'])
 })
 
+test('although nobody reads an export that was begun before', { timeout: 60_000 }, async () => {
+  assert.deepEqual(await said('unread export', `sqlite:${join(folder(), 'notes.db')}`), ['answered 200'])
+})
+
 test('after a start that failed: its parts end, and the value of `use` is released', { timeout: 60_000 }, async () => {
   assert.deepEqual(await said('start fails', `sqlite:${join(folder(), 'packed.db')}`), [
     'The start failed: no such table: bylaw_reactions',

@@ -47,6 +47,14 @@ const scenarios: Readonly<Record<string, () => Promise<void>>> = {
         close: () => Promise.reject(new Error('The mail has no end.')),
       }),
     ),
+  'unread export': async () => {
+    const app = await openApp(notes, { database, log })
+    const answer = toFetch(app, { addressOf: () => '192.0.2.1' })
+    await answer(post())
+    const headers = { accept: 'application/x-ndjson' }
+    say(`answered ${(await answer(new Request('http://localhost/notes', { headers }))).status}`)
+    await app.close()
+  },
   'export after the close': async () => {
     const { call, close } = testing(notes, { database })
     await call('/notes', { method: 'POST', json: { text: 'a' } })
