@@ -12,9 +12,10 @@ import { sweepFiles } from './files/sweep-files.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
-import { type Log, type ServiceWorld, serviceWorld } from './flow/world.ts'
+import { type Log, runAll, type ServiceWorld, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time-texts.ts'
 import type { HandlerSources } from './handlers/handler-sources.ts'
+import { endWaiting } from './handlers/status-changes.ts'
 import { forgetRevisions } from './history/forget-revisions.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
@@ -166,10 +167,9 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
     return (request: Request) => events.relay().then(() => own(request))
   }
-  const close = async (): Promise<void> => {
-    await handlers?.close()
-    await events.close()
-    await store.close()
+  const close = (): Promise<void> => {
+    endWaiting(world)
+    return runAll([...(handlers ? [handlers.close] : []), events.close, store.close])
   }
   const { resources, writer } = service
   const runJobs = dueJobs(service, handlers)

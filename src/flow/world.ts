@@ -115,7 +115,12 @@ export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<vo
   new Promise((resolve) => void after(time, resolve))
 
 /** Waits for a promise; after `time`, returns the result of `late` instead. */
-export async function within<T>({ after }: World, time: number, promise: Promise<T>, late: () => T): Promise<T> {
+export async function within<T>(
+  { after }: Pick<World, 'after'>,
+  time: number,
+  promise: Promise<T>,
+  late: () => T,
+): Promise<T> {
   const timeout = Promise.withResolvers<void>()
   const cancel = after(time, timeout.resolve)
   try {
@@ -128,6 +133,18 @@ export async function within<T>({ after }: World, time: number, promise: Promise
 /** The time since `started` on the monotonic clock, in milliseconds with two decimals. */
 export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>
   Math.round((monotonic() - started) * 100) / 100
+
+/** Runs steps one after the other, the later ones also if an earlier one fails. Throws the first failure at the end. */
+export async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const step of steps)
+    try {
+      await step()
+    } catch (error) {
+      failures.push(error)
+    }
+  if (failures.length > 0) throw failures[0]
+}
 
 interface RepeatedTask {
   /** Starts the task unless it is running. A failure is logged; the next start tries again. */

@@ -153,7 +153,12 @@ export function usedByHandlers({ use, close }: OwnHandlers): {
       return shared
     },
     close: async () => {
-      if (shared && close) await close((await shared) as never)
+      if (!shared || !close) return
+      const made = await shared.then(
+        (value) => ({ value }),
+        () => null, // there is nothing to release
+      )
+      if (made) await close(made.value as never)
     },
   }
 }

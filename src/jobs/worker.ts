@@ -39,7 +39,7 @@ export class Worker {
   /** Takes no more jobs, and hands back those that are running. */
   async stop(): Promise<void> {
     this.#stopped = true
-    await this.#taking
+    await this.#taking?.catch(() => {}) // `look` reports it
     // If the database is away, the leases end by themselves.
     await Promise.allSettled([...this.#running.keys()].map((run) => run.handBack()))
     await Promise.all(this.#running.values())

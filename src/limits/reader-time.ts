@@ -14,7 +14,7 @@ export function makeReaderTime(
     left += piece.length / pace
     const since = world.monotonic()
     const inTime = await within(
-      world,
+      { after: world.inBackground }, // the process need not wait for a reader in itself
       left,
       target.ready().then(() => true),
       () => false,

@@ -140,12 +140,15 @@ function clientConfig(
   return config as pg.ClientConfig
 }
 
+/** After its close, how long a server may take to end a connection, and before to answer the last statements, in milliseconds. */
+const [farewellTime, lastStatementTime] = [1000, 6000]
+
 // long because: its functions share the state of the connection
 function connectionOver(
   client: pg.Client,
   { silence }: ConnectionTimeouts,
   { pooled, prepared }: ConnectionParams,
-  { monotonic, every, nextTurn }: World,
+  { monotonic, every, inBackground, nextTurn }: World,
 ): Connection {
   const { connection } = client as unknown as DriverClient
   const { stream } = connection
@@ -222,6 +225,16 @@ function connectionOver(
   function close(): void {
     over()
     client.end().catch(() => {})
+    if (waiting > 0) client.once('drain', () => endWithin(farewellTime))
+    endWithin(waiting > 0 ? lastStatementTime : farewellTime)
+  }
+
+  /** A server that hangs would not end the connection, which would keep the process from ending. */
+  function endWithin(time: number): void {
+    stream.once(
+      'close',
+      inBackground(time, () => stream.destroy()),
+    )
   }
 
   return {
@@ -237,7 +250,11 @@ function connectionOver(
 
 /** A standby accepts connections too, but no writes. */
 async function requirePrimary(connection: Connection): Promise<void> {
-  const [row] = await connection.ask({ text: 'SHOW transaction_read_only', values: [] })
+  const asked = connection.ask({ text: 'SHOW transaction_read_only', values: [] })
+  const [row] = await asked.catch((error) => {
+    connection.close()
+    throw error
+  })
   if (row?.transaction_read_only !== 'on') return
   connection.close()
   throw Object.assign(new Error('The server is read-only.'), { code: '25006' })

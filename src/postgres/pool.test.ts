@@ -80,5 +80,10 @@ test('a statement after the close opens no connection', async () => {
   const before = opened
   await pool.close()
   assert.throws(() => pool.share(), { message: 'The store is closed.', code: 'ECONNRESET' })
+  for (const use of [pool.use, pool.useCoalesced])
+    await assert.rejects(
+      use(async () => {}),
+      { message: 'The store is closed.', code: 'ECONNRESET' },
+    )
   assert.equal(opened, before)
 })

@@ -154,6 +154,7 @@ function exclusiveConnections(
 
   return {
     use: async (act, first) => {
+      if (closed) throw closedPool()
       const area = areas?.of(first) ?? coordinator
       const since = await lane(area)
       try {
@@ -162,7 +163,7 @@ function exclusiveConnections(
           return await act(connection)
         } finally {
           if (connection.isOpen()) free.push(connection)
-          if (closed) closeFree() // a request that came after the close
+          if (closed) closeFree() // its use began at the moment of the close
         }
       } finally {
         leave(area, since)

@@ -29,8 +29,10 @@ const mostIdle = 30_000
 // long because: its steps share the state and its end
 export function openReadings(context: StoreContext, { inBackground }: Pick<World, 'inBackground'>): Readings {
   const open = new Set<() => void>()
+  let isClosed = false
   return {
     open: async (plan, begin) => {
+      if (isClosed) throw new Problem('unavailable', 'The service has stopped.')
       if (open.size >= mostOpen) throw tooManyExports()
       let reading: Reading | null = null
       let cancelIdle: Cancel | null = null
@@ -64,6 +66,7 @@ export function openReadings(context: StoreContext, { inBackground }: Pick<World
       }
     },
     close: () => {
+      isClosed = true
       for (const close of [...open]) close()
     },
   }

@@ -33,6 +33,7 @@ export function threadReader(file: string, world: World): ThreadReader {
   const threads = new Set<Worker>()
   let working: Worker | null = null
   let busy = false
+  let closed = false
 
   return {
     run: (steps, until) =>
@@ -42,6 +43,7 @@ export function threadReader(file: string, world: World): ThreadReader {
         void work()
       }),
     close: async () => {
+      closed = true
       await Promise.all([...threads].map((thread) => thread.terminate()))
     },
   }
@@ -67,6 +69,7 @@ export function threadReader(file: string, world: World): ThreadReader {
   }
 
   function started(): Worker {
+    if (closed) throw readerUnavailable(new Error('The store is closed.'))
     if (threads.size >= maxThreads) throw tooManyLists()
     const thread = launchThread(file)
     thread.unref()

@@ -10,7 +10,6 @@ export async function openDoor(context: ServerContext, at: ListenPlace): Promise
   try {
     return await listen(context, at)
   } catch (error) {
-    await context.store.close()
     throw listenFailure(error as NodeJS.ErrnoException, at.port, at.host)
   }
 }

@@ -10,7 +10,7 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { type ContentStore, type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { type ContentStore, type Log, runAll, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
@@ -129,8 +129,20 @@ async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | 
   return { service: { ...service, ownHandlers: watched }, unwatch: stop }
 }
 
+/** Starts the parts of a service. If one fails, the parts before it end; the store stays open, as the caller has opened it. */
+export async function runService(declared: Service, options: RunOptions): Promise<WorkingService> {
+  const ends: (() => unknown)[] = []
+  try {
+    return await startParts(declared, options, ends)
+  } catch (error) {
+    await runAll(ends).catch(() => {})
+    throw error
+  }
+}
+
+/** `ends` gets the end of each part, those of later parts first. */
 // long because: one line for each part of a start, in their order
-export async function runService(
+async function startParts(
   declared: Service,
   {
     store: opened,
@@ -142,13 +154,17 @@ export async function runService(
     privateTargets = false,
     ...options
   }: RunOptions,
+  ends: (() => unknown)[],
 ): Promise<WorkingService> {
   const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
+  if (counting) ends.unshift(counting.close)
+  if (observed) ends.unshift(observed.end)
   const telemetry = observed?.telemetry
   const store = telemetry?.measured(opened) ?? opened
   const versioned = { ...declared, choice: previewVersions(declared.choice, preview) }
   const { service, unwatch } = await watchOwn(versioned, json, telemetry)
+  ends.unshift(unwatch)
   let open = true
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store), contents)
   warnOfClock(store, rest.log)
@@ -158,8 +174,10 @@ export async function runService(
   setWebhookTerms(service, store, world, privateTargets)
   const ledger = counting && { ledger: counting.ledger }
   const handlers = handlerSources(service, store, world, rest.log)
+  if (handlers) ends.unshift(handlers.close)
   await handlers?.used()
   const operations = handlers && startWorker(service, handlers)
+  if (operations) ends.unshift(operations.stop)
   const context: ServerContext = {
     ...(operations && { wakeWorker: operations.wake }),
     ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
@@ -176,6 +194,7 @@ export async function runService(
     begin: () => {
       store.attend()
       background = startBackground(context)
+      ends.unshift(background.stop)
     },
     close: () => {
       open = false
@@ -184,15 +203,7 @@ export async function runService(
       endWaiting(world)
       await background?.endStreams()
     },
-    stop: async () => {
-      observed?.end()
-      counting?.close()
-      await background?.stop()
-      await operations?.stop()
-      await unwatch()
-      await handlers?.close()
-      await store.close()
-    },
+    stop: () => runAll([...ends, store.close]),
   }
 }
 

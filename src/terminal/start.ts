@@ -54,7 +54,10 @@ export interface StartOptions extends RunOptions {
 export async function startService(declared: Service, { place, ...options }: StartOptions): Promise<RunningService> {
   const running = await runService(declared, options)
   const { context } = running
-  const listening = await openDoor(context, place)
+  const listening = await openDoor(context, place).catch(async (error: unknown) => {
+    await running.stop().catch(() => {})
+    throw error
+  })
   running.begin()
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     running.close() // readiness fails first

@@ -119,7 +119,22 @@ describe('connections', () => {
     const attempt = post(url)
     await until(() => sockets.length === 1)
     sender.close()
-    assert.match((await attempt).error ?? '', /closed the connection/)
+    assert.match((await attempt).error ?? '', /stopped during/)
+    assert.match((await post(url)).error ?? '', /stopped during/)
+    assert.equal(sockets.length, 1)
+  })
+  test('closing the sender ends an attempt on a kept connection, which is not replaced', async (t) => {
+    const seen: number[] = []
+    const { url } = await sink(t, (_, response) => {
+      if (seen.push(1) === 1) response.end()
+    })
+    const { post, sender } = sending(t)
+    assert.equal((await post(url)).error, null)
+    const attempt = post(url)
+    await until(() => seen.length === 2)
+    sender.close()
+    assert.match((await attempt).error ?? '', /stopped during/)
+    assert.equal(seen.length, 2)
   })
 })
 

@@ -52,7 +52,7 @@ export interface Attempted {
 export interface Sender {
   /** Never rejects. */
   readonly send: (outgoing: Outgoing) => Promise<Attempted>
-  /** Ends all connections; attempts that are under way fail. */
+  /** Ends all connections; attempts that are under way fail, and so do later ones. */
   readonly close: () => void
 }
 
@@ -72,6 +72,7 @@ interface Received {
 export function makeSender({ resolve, world, privateTargets }: SenderDeps): Sender {
   const agents: Partial<Record<Protocol, Agent>> = {}
   const lookup = guardedLookup(resolve, { privateTargets })
+  const closing = new AbortController()
 
   async function attempt({ endpoint, url: text, headers, body }: Outgoing, signal: AbortSignal): Promise<Received> {
     const fault = targetFault(text, { privateTargets })
@@ -92,7 +93,8 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
     const started = world.monotonic()
     const late = new AbortController()
     const cancel = world.inBackground(patience, () => late.abort())
-    const result = await attempt(outgoing, late.signal).then(
+    const signal = AbortSignal.any([late.signal, closing.signal])
+    const result = await attempt(outgoing, signal).then(
       (received) => attemptedOf(received, late.signal),
       (error) => ({ responseStatus: null, error: reasonOf(error, late.signal), response: null, retryAfter: null }),
     )
@@ -100,7 +102,12 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
     return { ...result, duration: elapsedSince(world, started) }
   }
 
-  return { send, close: () => Object.values(agents).forEach((agent) => void agent.destroy()) }
+  function close(): void {
+    closing.abort() // an attempt on a kept connection would begin again on another one
+    for (const agent of Object.values(agents)) agent.destroy()
+  }
+
+  return { send, close }
 }
 
 interface EndpointOptions extends RequestOptions {
@@ -133,10 +140,12 @@ function exchange(options: EndpointOptions, body: string): Promise<IncomingMessa
       else reject(error)
     })
     request.on('close', () => isAnswered || reject(closedEarly())) // after a switch to another protocol nothing else is emitted
-    options.signal?.addEventListener('abort', reject) // also while it waits for a connection
+    options.signal?.addEventListener('abort', () => reject(aborted)) // also while it waits for a connection
     request.end(body)
   })
 }
+
+const aborted = Object.assign(new Error('aborted'), { code: 'ABORT_ERR' })
 
 const closedEarly = (): Error => Object.assign(new Error('closed'), { code: 'ECONNRESET' })
 
@@ -185,6 +194,7 @@ function reasonOf(error: unknown, late: AbortSignal): string {
   if (late.aborted) return `The endpoint did not answer within ${patience / 1000} seconds.`
   if (error instanceof RefusedTarget) return error.message
   const { code = 'unknown error' } = error as NodeJS.ErrnoException
+  if (code === 'ABORT_ERR') return 'The service stopped during the attempt.'
   if (unreachable.includes(code)) return `The endpoint cannot be reached (${code}).`
   if (broken.includes(code)) return 'The endpoint closed the connection before its answer ended.'
   if (code.startsWith('HPE_')) return `The answer is not valid HTTP (${code}).`
