@@ -31,7 +31,7 @@ describe('events', () => {
     }
   })
   test('R213: they end with the signal, and fail if they are refused, missed, or cannot be opened in time', async (t) => {
-    const { shop, proxy } = await shopOf(t, { deadline: 100 })
+    const { shop, proxy } = await shopOf(t, { deadline: 1000 })
     const reason = new Error('enough')
     const ending = new AbortController()
     setTimeout(() => ending.abort(reason), 100)

@@ -123,7 +123,7 @@ describe('retries', () => {
     proxy.faults.push({ status: 503, headers: { 'retry-after': '1' } })
     const begin = performance.now()
     await Array.fromAsync(shop.orders.list())
-    assert.ok(performance.now() - begin >= 1000)
+    assert.ok(performance.now() - begin >= 990) // a timer may be a millisecond early
     const date = new Date(Date.now() + 3_600_000).toUTCString()
     for (const later of ['3600', date]) {
       proxy.faults.push({
@@ -137,11 +137,11 @@ describe('retries', () => {
     }
   })
   test('a try ends after `timeout`, and a call after `deadline`', async (t) => {
-    const { shop, proxy } = await shopOf(t, { timeout: 50, deadline: 2000 })
+    const { shop, proxy } = await shopOf(t, { timeout: 250, deadline: 20_000 })
     proxy.faults.push('hang')
     assert.match((await shop.orders.create({})).id, /^ord_/)
     proxy.faults.push(...Array<Fault>(100).fill('hang'))
-    const error = await errorOf(shop.orders.create({}, { deadline: 300 }))
+    const error = await errorOf(shop.orders.create({}, { deadline: 600 }))
     assert.deepEqual([error.type, error.uncertain], ['no-answer', true])
     assert.equal((error.cause as Error).name, 'TimeoutError')
   })

@@ -25,7 +25,7 @@ writeSync(1, '\\nthe process still runs\\n')
 
 test('an exit begins no compilation in the background, and keeps the code', () => {
   const words = ['--trace-opt', '--conditions=bylaw-source', '--input-type=module', '--eval', program]
-  const { status, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  const { status, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8', timeout: 60_000 })
   const [before = '', after = ''] = stdout.split('the exit begins')
   assert.match(before, /compiling method/)
   assert.match(after, /the process still runs/)

@@ -1,11 +1,10 @@
 /** `bylaw listen`, which forwards the events of a running service to a URL, as webhooks are delivered. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { verify, type WebhookEvent } from 'bylaw/webhooks'
 import { folder, launch, post, run } from '../help/command.ts'
+import { freePort } from '../help/free-port.ts'
 import { listening } from '../help/sinks.ts'
 import { until } from '../help/until.ts'
 
@@ -55,10 +54,7 @@ async function receiver(t: TestContext, secretOf: () => string, isRefused = (_: 
 /** A service that can be started again on its port. */
 async function restartable(t: TestContext, file = 'api.ts', env = {}) {
   const cwd = folder(files)
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await once(probe.close(), 'close')
+  const port = await freePort()
   const start = async () => {
     const words = ['serve', file, '--database', 'sqlite:./shop.db', '--port', String(port), '--drain', 'PT0.2S']
     const launched = launch(words, { cwd, env })

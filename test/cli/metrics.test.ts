@@ -70,7 +70,7 @@ describe('bylaw serve --metrics', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
-  test('counts attempts to deliver webhooks', { timeout: 60_000 }, async (t) => {
+  test('counts attempts to deliver webhooks', { timeout: 180_000 }, async (t) => {
     const receiver = createServer((_, response) => void response.writeHead(204).end())
     await once(receiver.listen(0, '127.0.0.1'), 'listening')
     t.after(() => receiver.close())
@@ -97,7 +97,7 @@ describe('bylaw serve --metrics', { concurrency: 2 }, () => {
     assert.equal(await stop(), 0)
   })
 
-  test('--opentelemetry sends traces and metrics as docs/operating.md shows it', { timeout: 60_000 }, async (t) => {
+  test('--opentelemetry sends traces and metrics as docs/operating.md shows it', { timeout: 180_000 }, async (t) => {
     const paths: string[] = []
     const collector = createServer((request, response) => {
       paths.push(String(request.url))

@@ -204,7 +204,7 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     })
   }
   test('during the grace period requests are accepted while readiness fails, each on a closing connection', async () => {
-    const { url, child, end } = await served([...memory, '--grace', 'PT1S'], { cwd })
+    const { url, child, end } = await served([...memory, '--grace', 'PT3S'], { cwd })
     const kept = await open(url)
     kept.write(`GET /healthz HTTP/1.1\r\n${json}\r\n`)
     await fetch(`${url}/healthz`)
@@ -257,7 +257,7 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
   test('a blocked reader of the log stops neither the service nor its end', async () => {
     const words = [...bylawCommand(), 'serve', ...memory, '--port', '0']
     const child = spawn(process.execPath, words, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
-    const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    const late = setTimeout(() => child.kill('SIGKILL'), 60_000)
     const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
     child.stdout.pause()
     const count = 4000

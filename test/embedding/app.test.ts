@@ -137,7 +137,7 @@ describe('an app', () => {
     assert.deepEqual([await statusAt('api.example.com'), await statusAt('localhost')], [200, 421])
   })
 
-  it('R186, R231: runs timers and reactions without requests', { timeout: 60_000 }, async (t) => {
+  it('R186, R231: runs timers and reactions without requests', { timeout: 180_000 }, async (t) => {
     const seen: string[] = []
     const { app } = await opened(t, timed(seen))
     const answer = toFetch(app)
@@ -148,7 +148,7 @@ describe('an app', () => {
     assert.equal(((await read.json()) as { status: string }).status, 'old')
   })
 
-  it('R213: ends a stream when its request is aborted, also before it begins', { timeout: 20_000 }, async (t) => {
+  it('R213: ends a stream when its request is aborted, also before it begins', { timeout: 180_000 }, async (t) => {
     const { app } = await opened(t, timed([]))
     const answer = toFetch(app)
     const asked = (signal: AbortSignal) =>

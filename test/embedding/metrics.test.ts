@@ -123,7 +123,7 @@ describe('the metrics of an app', () => {
     assert.equal(metricValue(await read(), 'bylaw_requests_under_way'), 0)
   })
 
-  it('count timers, reactions and jobs, and show how far reactions are behind', { timeout: 60_000 }, async (t) => {
+  it('count timers, reactions and jobs, and show how far reactions are behind', { timeout: 180_000 }, async (t) => {
     const { ask, read } = await opened(t)
     await ask('POST', '/notes', { text: 'a' })
     assert.equal((await ask('POST', '/notes/exports', {})).status, 202)

@@ -188,7 +188,7 @@ async function openedContext(
 }
 
 /** Without refusals for a late event loop, as the machine of the tests may be busy, unless the service sets its own delay. */
-function unhurried(service: Service): Service {
+export function unhurried(service: Service): Service {
   const { limits } = service.settings
   if (limits.loopDelay !== defaultLoopDelay) return service
   return { ...service, settings: { ...service.settings, limits: { ...limits, loopDelay: null } } }
@@ -310,7 +310,7 @@ export function throughFetch(door: (request: Request) => Promise<Response>): Doo
   }
 }
 
-function rawBytes(port: number, bytes: string | Uint8Array, ms = 2000): Promise<string> {
+function rawBytes(port: number, bytes: string | Uint8Array, ms = 10_000): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))

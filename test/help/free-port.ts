@@ -3,12 +3,16 @@ import { createServer } from 'node:net'
 
 /** Below the ports that systems give to outgoing connections and to servers that name none. */
 const [first, count] = [10_000, 20_000]
+/** A test that chooses several ports starts no server on the first one before it has the last one. */
+const given = new Set<number>()
 
 /** A port that no server has. The system gives it to nobody else before the test uses it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + Math.floor(Math.random() * count)
-    if (await isFree(port)) return port
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
   }
 }
 

@@ -10,7 +10,7 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/listening.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { type Door, overSocket } from './door.ts'
+import { type Door, overSocket, unhurried } from './door.ts'
 
 export interface Stream {
   readonly status: number
@@ -45,7 +45,15 @@ export async function streamingNode(t: TestContext, api: Service, url = 'sqlite:
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const authenticate = callerGate(api, store, world)
   const handlers = handlerSources(api, store, world, log)
-  const context = { service: api, store, world, authenticate, log, open: () => true, ...(handlers && { handlers }) }
+  const context = {
+    service: unhurried(api),
+    store,
+    world,
+    authenticate,
+    log,
+    open: () => true,
+    ...(handlers && { handlers }),
+  }
   const feed = world.state.of(makeEventFeed, null)
   feed.sources = { store, authenticate, log }
   const endStreams = relayEventsEvery({ resources: api.resources, store, world, log, retention: null })

@@ -52,7 +52,7 @@ export function converse(port: number, parts: readonly string[]): Promise<string
       if (next < parts.length) socket.write(parts[next++] as string)
       if (next === parts.length) socket.end()
     }
-    socket.setTimeout(5000, () => socket.destroy(new Error(`Nothing more came back behind: ${text}`)))
+    socket.setTimeout(30_000, () => socket.destroy(new Error(`Nothing more came back behind: ${text}`)))
     socket.on('connect', say)
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
@@ -68,7 +68,7 @@ export function unload(port: number, first: string, rest: Uint8Array): Promise<s
   return new Promise((resolve, reject) => {
     let text = ''
     const socket = connect({ port, host: '127.0.0.1' })
-    socket.setTimeout(5000, () => socket.destroy(new Error(`Nothing more came back behind: ${text}`)))
+    socket.setTimeout(30_000, () => socket.destroy(new Error(`Nothing more came back behind: ${text}`)))
     socket.pause()
     socket.write(first)
     socket.write(rest, () => socket.resume())

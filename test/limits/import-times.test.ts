@@ -9,6 +9,8 @@ import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { unhurried } from '../help/door.ts'
+import { until } from '../help/until.ts'
 
 const shop = service({
   name: 'shop',
@@ -24,7 +26,7 @@ async function opened(t: { after: (act: () => unknown) => void }) {
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const authenticate = callerGate(shop, store, world)
   const server = await listen(
-    { service: shop, store, world, authenticate, log, open: () => true },
+    { service: unhurried(shop), store, world, authenticate, log, open: () => true },
     { port: 0, host: '127.0.0.1' },
   )
   t.after(async () => {
@@ -61,7 +63,7 @@ test('R238 R180: an import may take longer than any other request, as long as it
   const listed = (await (await fetch(`${url}/notes`)).json()) as { pagination: { totalRecords: number } }
   assert.ok(listed.pagination.totalRecords > 0) // a slow sender is not waited for with what has arrived
   end()
-  while (!text().includes('created')) await pause(20)
+  await until(() => text().includes('created'))
   assert.match(text(), /^HTTP\/1\.1 200 /)
   assert.match(text(), /"created":32,/)
   destroy()

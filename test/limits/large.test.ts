@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { startedOnce } from '../help/command.ts'
 import { overSocket } from '../help/door.ts'
 import { freshPostgres } from '../help/postgres.ts'
 import { type Running, startService } from '../help/process.ts'
@@ -47,9 +48,10 @@ for (const [store, opened] of Object.entries(stores))
     const lives = async () => assert.equal((await ask('GET', '/healthz')).status, 200)
 
     before(async () => {
+      const env = { NODE_OPTIONS: `${startedOnce.NODE_OPTIONS} --max-old-space-size=256` }
       const database = await opened()
       drop = database.drop
-      service = await startService(file, { database: database.url, env: { NODE_OPTIONS: '--max-old-space-size=256' } })
+      service = await startService(file, { database: database.url, env })
       for (let n = 0; n < 50; n++)
         await Promise.all(Array.from({ length: 20 }, () => ask('POST', '/notes', { text: 'x'.repeat(5900) })))
     })

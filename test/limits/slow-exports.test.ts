@@ -10,6 +10,7 @@ import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { unhurried } from '../help/door.ts'
 import { testWorld } from '../help/world.ts'
 
 const shop = service({
@@ -61,7 +62,14 @@ async function listening(t: { after: (act: () => unknown) => void }) {
   const store = await openStore(shop, 'sqlite::memory:', 'apply')
   const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const context = { service: shop, store, world, authenticate: callerGate(shop, store, world), log, open: () => true }
+  const context = {
+    service: unhurried(shop),
+    store,
+    world,
+    authenticate: callerGate(shop, store, world),
+    log,
+    open: () => true,
+  }
   const [door, server] = [fetchDoor(context), await listen(context, { port: 0, host: '127.0.0.1' })]
   const [headers, body] = [{ 'content-type': 'application/json' }, JSON.stringify({ text: 'x'.repeat(100_000) })]
   const send = () => door(new Request('http://a/notes', { method: 'POST', headers, body }))

@@ -20,6 +20,8 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { type StandIn, standIn } from '../help/bucket.ts'
+import { unhurried } from '../help/door.ts'
+import { until } from '../help/until.ts'
 import { testWorld } from '../help/world.ts'
 
 const MiB = 1024 * 1024
@@ -82,7 +84,14 @@ async function serve(t: TestContext, { contents, stored, lose, remove }: TestPla
   const world = serviceWorld(realWorld, store, undefined, contents)
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const context = { service: shop, store, world, authenticate: callerGate(shop, store, world), log, open: () => true }
+  const context = {
+    service: unhurried(shop),
+    store,
+    world,
+    authenticate: callerGate(shop, store, world),
+    log,
+    open: () => true,
+  }
   const server = await listen(context, { port: 0, host: '127.0.0.1' })
   t.after(async () => {
     await server.stop(100)
@@ -111,10 +120,6 @@ function upload(url: string, headers: Record<string, string> = {}) {
   })
   answered.catch(() => {})
   return { sent: sent as ClientRequest, answered }
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20)
 }
 
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')

@@ -11,7 +11,7 @@ import { listen } from '../../src/http/listening.ts'
 import type { Consent } from '../../src/schema/hazard.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { type Door, keyFor, overSocket, throughFetch } from '../help/door.ts'
+import { type Door, keyFor, overSocket, throughFetch, unhurried } from '../help/door.ts'
 import { rows } from '../help/file.ts'
 import type { Issuer } from '../help/issuer.ts'
 import type { Place } from '../help/places.ts'
@@ -94,7 +94,7 @@ export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const context: ServerContext = {
-    service: api,
+    service: unhurried(api),
     store,
     world,
     authenticate: callerGate(api, store, world),

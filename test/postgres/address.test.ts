@@ -65,7 +65,7 @@ async function guarded(t: TestContext) {
 
 test('passwords come from a file, TLS is as strict as requested, and no secret is shown', {
   skip: without('openssl'),
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const { server, cert, at } = await guarded(t)
   const secret = join(folder, 'password')
@@ -99,7 +99,7 @@ test('passwords come from a file, TLS is as strict as requested, and no secret i
 
 test('a login over TLS is bound to the certificate of the server, so that a relay cannot pass it on', {
   skip: without('openssl'),
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const { server, at } = await guarded(t)
   const own = certificate(folder, 'relay')

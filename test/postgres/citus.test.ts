@@ -86,7 +86,7 @@ async function onTwoWorkers({ call }: Node): Promise<readonly [hanging: string, 
   return [ids[0], ids[1]]
 }
 
-test('R161: a worker that hangs holds up its own rows only', { timeout: 60_000 }, async (t) => {
+test('R161: a worker that hangs holds up its own rows only', { timeout: 180_000 }, async (t) => {
   const { call, ready, between } = await lateWorker(t)
   const [hanging, healthy] = await onTwoWorkers({ call } as Node)
   between.judge = (bytes) => (/ORDER BY/.test(`${bytes}`) || bytes.includes(hanging) ? 'hold' : 'pass')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { crash, known, node, repeated, serviceOnServer, untilWell } from './service-on-server.ts'
 
 test('a cached list is not used after a crash that reuses transaction ids', {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async (t) => {
   const own = await serviceOnServer(t)
   const idle = await node(own.server.url)
@@ -28,7 +28,7 @@ test('a cached list is not used after a crash that reuses transaction ids', {
 })
 
 test('a role that may not read the state of the server gets correct lists, and nothing from the cache', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const own = await serviceOnServer(t)
   await own.call('POST', '/things', { name: 'one' })

@@ -5,7 +5,7 @@ import { openMigration, openStore } from '../../src/terminal/open.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 import { api } from './service-on-server.ts'
 
-test('columns dropped by hand are reported, and indexes are built again', { timeout: 60_000 }, async (t) => {
+test('columns dropped by hand are reported, and indexes are built again', { timeout: 180_000 }, async (t) => {
   const { url, drop } = await freshPostgres()
   t.after(drop)
   const open = async (mode: 'apply' | 'require') => (await openStore(api, url, mode)).close()

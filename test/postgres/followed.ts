@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { f, service } from 'bylaw'
 import { openStoreFor, startService } from '../../src/terminal/start.ts'
-import { keyFor } from '../help/door.ts'
+import { keyFor, unhurried } from '../help/door.ts'
 import { sink } from '../help/sinks.ts'
 import { until } from '../help/until.ts'
 
@@ -71,7 +71,7 @@ export async function followedNode(t: TestContext, database: string, { reacted }
   })
   const store = await openStoreFor(handlers, database, 'apply')
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const running = await startService(handlers, {
+  const running = await startService(unhurried(handlers), {
     store,
     place: { port: 0, host: '127.0.0.1' },
     log,

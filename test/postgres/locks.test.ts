@@ -15,7 +15,7 @@ const api = service({
 })
 
 test('reads of a locked table do not block others, and are refused with 503 or answered', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const { server } = await serviceOnServer(t)
   const own = await node(server.url, api)
@@ -57,7 +57,7 @@ test('reads of a locked table do not block others, and are refused with 503 or a
   )
 })
 
-test('statements that were prepared before a table changed are prepared again', { timeout: 30_000 }, async (t) => {
+test('statements that were prepared before a table changed are prepared again', { timeout: 180_000 }, async (t) => {
   const { call, server } = await serviceOnServer(t)
   const { json } = await call('POST', '/things', { name: 'a' })
   const path = `/things/${json.id}`
@@ -76,7 +76,7 @@ test('statements that were prepared before a table changed are prepared again', 
   }
 })
 
-test('R114: a deletion that waited for a change of its row is refused', { timeout: 30_000 }, async (t) => {
+test('R114: a deletion that waited for a change of its row is refused', { timeout: 180_000 }, async (t) => {
   const { server } = await serviceOnServer(t)
   const own = await node(server.url, api)
   t.after(own.close)
@@ -116,7 +116,7 @@ const paired = service({
   },
 })
 
-test('R226: a write that waits for a row has not locked the rows that follow it', { timeout: 30_000 }, async (t) => {
+test('R226: a write that waits for a row has not locked the rows that follow it', { timeout: 180_000 }, async (t) => {
   const { url, drop } = await freshPostgres()
   t.after(drop)
   const { ask, close } = nodeOn({ url }, paired as Service)

@@ -63,7 +63,7 @@ async function watched(t: TestContext): Promise<Watched> {
 }
 
 test('a page and the rows joined to it are from one snapshot, with and without a total', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const own = await watched(t)
   const shelf = await own.call('POST', '/v2/shelves', { level: 1 })
@@ -77,7 +77,7 @@ test('a page and the rows joined to it are from one snapshot, with and without a
   }
 })
 
-test('a row that loses its value while the page is read is listed once', { timeout: 60_000 }, async (t) => {
+test('a row that loses its value while the page is read is listed once', { timeout: 180_000 }, async (t) => {
   const own = await watched(t)
   for (const [title, rank] of [
     ['a', 1],

@@ -16,7 +16,7 @@ const api = service({
   resources: { orders: { prefix: 'ord', fields: { name: f.text() }, access: 'public' } },
 })
 
-test('a standby takes over', { skip: without('pg_basebackup'), timeout: 90_000 }, async (t) => {
+test('a standby takes over', { skip: without('pg_basebackup'), timeout: 180_000 }, async (t) => {
   const quick = ['fsync=off', 'max_connections=50', 'shared_buffers=16MB', 'log_min_messages=fatal', 'jit=off']
   const primary = await cluster(quick)
   t.after(primary.close)

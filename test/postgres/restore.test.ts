@@ -40,7 +40,7 @@ async function createUnnumbered(server: Cluster, note: string): Promise<void> {
 
 test('R206, R213, R230: cursors, streams, webhooks and reactions go on after a dump is restored into a new cluster', {
   skip: without('pg_dump') || without('pg_restore'),
-  timeout: 90_000,
+  timeout: 180_000,
 }, async (t) => {
   const before = await cluster(settings)
   t.after(before.close)

@@ -81,7 +81,7 @@ export async function serviceOnServer(
   settings: readonly string[] = [],
   parameters = '',
 ): Promise<ServiceOnServer> {
-  const server = await cluster(['shared_buffers=16MB', ...settings])
+  const server = await cluster(['shared_buffers=16MB', 'autovacuum=off', ...settings]) // its transactions would change the state of the server
   t.after(server.close)
   const own = await node(server.url + parameters)
   t.after(() => {
@@ -139,7 +139,7 @@ export async function repeated(server: Cluster, act: { readonly know: () => Prom
   server.psql(`ALTER SYSTEM SET wal_writer_delay = '10s'`)
   server.psql('SELECT pg_reload_conf()')
   server.psql('CHECKPOINT')
-  await pause(300) // the writer's last round under the old setting
+  await pause(600) // the writer's last round under the old setting
   server.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
   await act.know()
   const [snapshot, state] = ['SELECT pg_current_snapshot()', databaseStateQuery.text]

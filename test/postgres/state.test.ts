@@ -9,7 +9,7 @@ import type { Collection } from '../../src/rows/collection.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { api, node, serviceOnServer, untilWell } from './service-on-server.ts'
 
-test('commits of others are seen at once, and uncommitted writes are not', { timeout: 60_000 }, async (t) => {
+test('commits of others are seen at once, and uncommitted writes are not', { timeout: 180_000 }, async (t) => {
   const own = await serviceOnServer(t)
   const other = await node(own.server.url)
   t.after(other.close)
@@ -46,7 +46,7 @@ test('commits of others are seen at once, and uncommitted writes are not', { tim
   await client.end()
 })
 
-test('a total is that of the rows it comes with, under concurrent writes', { timeout: 60_000 }, async (t) => {
+test('a total is that of the rows it comes with, under concurrent writes', { timeout: 180_000 }, async (t) => {
   const own = await serviceOnServer(t)
   const other = await node(own.server.url)
   t.after(other.close)
@@ -63,7 +63,7 @@ test('a total is that of the rows it comes with, under concurrent writes', { tim
 })
 
 test('a list is read once while nothing is written, and the state of one server is not that of another', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const own = await serviceOnServer(t)
   const store = await openStore(api, own.server.url, 'require')
@@ -81,7 +81,7 @@ test('a list is read once while nothing is written, and the state of one server 
   assert.notEqual(await state(), second)
 })
 
-test('partitioned tables and views are not cached', { timeout: 60_000 }, async (t) => {
+test('partitioned tables and views are not cached', { timeout: 180_000 }, async (t) => {
   const { server } = await serviceOnServer(t)
   const client = new pg.Client(server.url)
   await client.connect()

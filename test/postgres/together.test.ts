@@ -5,7 +5,7 @@ import { serviceOnServer } from './service-on-server.ts'
 
 const many = 60
 
-test('concurrent requests share few statements, and each gets its own result', { timeout: 60_000 }, async (t) => {
+test('concurrent requests share few statements, and each gets its own result', { timeout: 180_000 }, async (t) => {
   const { server, call } = await serviceOnServer(t)
   const spent = () => Number(server.psql('SELECT txid_current()'))
   const before = spent()
@@ -29,7 +29,7 @@ test('concurrent requests share few statements, and each gets its own result', {
   )
 })
 
-test('concurrent changes of one row are done one after the other, each once', { timeout: 60_000 }, async (t) => {
+test('concurrent changes of one row are done one after the other, each once', { timeout: 180_000 }, async (t) => {
   const { server, call } = await serviceOnServer(t)
   const { json } = await call('POST', '/things', { name: 'one' })
   const before = Number(server.psql('SELECT txid_current()'))

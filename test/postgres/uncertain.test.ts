@@ -156,7 +156,9 @@ test('a commit on one machine alone counts as unknown', async (t) => {
   const { json } = await own.call('POST', '/things', { name: 'on all machines' })
   server.psql(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
   server.psql('SELECT pg_reload_conf()')
-  await pause(200) // a server process applies the setting, and there is no sign when it has
+  // A new process has the setting once all older ones have been signalled.
+  await until(() => server.psql('SHOW synchronous_standby_names') === 'nobody')
+  await pause(200)
   const waits = own.call('POST', '/things', { name: 'on one machine' }, keyed('key-3'))
   const waiting = `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
   await until(() => Number(server.psql(waiting)) > 0)
@@ -209,7 +211,7 @@ async function session(text: string): Promise<{ readonly end: () => Promise<void
   return { end: () => other.end() }
 }
 
-test('locks of others are waited for, with a limit', { timeout: 60_000 }, async (t) => {
+test('locks of others are waited for, with a limit', { timeout: 180_000 }, async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'held' })
@@ -227,7 +229,7 @@ test('locks of others are waited for, with a limit', { timeout: 60_000 }, async 
   assert.deepEqual([late.status, late.json.type, read.status], [503, 'timeout', 200])
 })
 
-test('a key that another node is still using is reported as in progress', { timeout: 60_000 }, async (t) => {
+test('a key that another node is still using is reported as in progress', { timeout: 180_000 }, async (t) => {
   const own = await node(server.url)
   t.after(own.close)
   await own.call('POST', '/things', { name: 'first with the key' }, keyed('busy'))

@@ -25,8 +25,8 @@ import { early, read, refused, releases } from './smuggled.ts'
 const simple = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 const last = 'GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
-/** Sends pieces, the later ones after a while, and returns all that arrives until the proxy closes the connection or is silent for 100 ms. */
-async function sent(port: number, pieces: readonly string[], patience: number): Promise<string> {
+/** Sends pieces, the later ones after a while, and returns all that arrives until the proxy closes the connection or is silent for a while. */
+async function sent(port: number, pieces: readonly string[], patience: number, quiet = 100): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
   let last = performance.now()
@@ -39,7 +39,7 @@ async function sent(port: number, pieces: readonly string[], patience: number): 
     if (i > 0) await pause(50)
     socket.write(piece, 'latin1')
   }
-  while (!socket.closed && !socket.readableEnded && performance.now() - last < (answer === '' ? patience : 100))
+  while (!socket.closed && !socket.readableEnded && performance.now() - last < (answer === '' ? patience : quiet))
     await pause(5)
   socket.destroy()
   return answer
@@ -102,7 +102,7 @@ describe('proxies', { concurrency: true }, () => {
 
         /** Sends a request on a connection of its own, which gets its own answer; returns all that was served until then. */
         async function servedBeforeNext(before: object): Promise<readonly SeenRequest[]> {
-          const next = await sent(port, [last], 5000)
+          const next = await sent(port, [last], 10_000, 2000) // it closes
           const about = JSON.stringify({ ...before, next })
           assert.match(next, /^HTTP\/1\.1 200 /, about)
           assert.match(next, /"target":"\/next"/, about)

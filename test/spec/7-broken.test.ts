@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { before, describe } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 import { answerPhases, callerPhases, placePhases } from '../../src/corridor/handle.ts'
 import { check, corridorOf } from '../../src/corridor/phase.ts'
@@ -46,13 +47,13 @@ interface Received {
   readonly ended: string
 }
 
-/** Returns what a client receives that starts to read after `waits` ms, and how its connection ends. */
-function receive(port: number, bytes: string, waits = 0): Promise<Received> {
+/** Returns what a client receives that starts to read when `begin` resolves, and how its connection ends. */
+function receive(port: number, bytes: string, begin: Promise<unknown> = Promise.resolve()): Promise<Received> {
   return new Promise((resolve) => {
     let [text, ended] = ['', 'normally']
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
     socket.pause()
-    setTimeout(() => socket.resume(), waits)
+    begin.then(() => socket.resume())
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
     })
@@ -131,7 +132,7 @@ doors(
     spec('R162', 'a client that stops reading is reset', async () => {
       // The client waits until even a slow machine has made the compressed answer, and has waited for a reader.
       const ways = [[], closed, ['Accept-Encoding: gzip']]
-      const all = await Promise.all(ways.map((lines) => receive(door.port, message(`GET ${page}`, lines), 8000)))
+      const all = await Promise.all(ways.map((lines) => receive(door.port, message(`GET ${page}`, lines), pause(8000))))
       for (const one of all) broken(one)
       assert.equal((await door.send('GET', page)).status, 200)
     })
@@ -168,9 +169,11 @@ describe('the end of a service', () => {
       args: ['--drain', 'PT1S'],
     })
     await fill({ send: overSocket(port) })
-    const stuck = receive(port, message(`GET ${page}`), 4000)
+    const stopped = Promise.withResolvers<void>()
+    const stuck = receive(port, message(`GET ${page}`), stopped.promise)
     await overSocket(port)('GET', '/healthz')
     assert.equal(await stop(), 0)
+    stopped.resolve()
     broken(await stuck)
   })
 })

@@ -108,7 +108,7 @@ describe('the end of a service', { concurrency: true }, () => {
   })
 
   spec('R186', 'with a grace period readiness fails while requests are still accepted', async () => {
-    const { port, stop } = await startService(shop, { args: ['--grace', 'PT1S'] })
+    const { port, stop } = await startService(shop, { args: ['--grace', 'PT3S'] })
     const send = overSocket(port)
     const ended = stop()
     let ready = await send('GET', '/readyz')

@@ -101,7 +101,7 @@ doors(
       socket.pause()
       const closed = new Promise((resolve) => socket.on('close', resolve).on('error', () => {}))
       socket.write(message('GET /walls?limit=1000'))
-      await new Promise((resolve) => setTimeout(resolve, 3500))
+      await new Promise((resolve) => setTimeout(resolve, 5000))
       socket.resume()
       let length = 0
       socket.on('data', (chunk) => {

@@ -10,6 +10,7 @@ import { folder, launch, run } from '../help/command.ts'
 import { freePort } from '../help/free-port.ts'
 import { places } from '../help/places.ts'
 import { listening } from '../help/sinks.ts'
+import { until } from '../help/until.ts'
 
 const files = {
   'api.ts': `import { f, service } from 'bylaw'
@@ -152,9 +153,12 @@ for (const [name, place] of places)
         }
       }
     }
+    const written = () => acknowledged.values().reduce((sum, one) => sum + one, 0)
     const writing = Promise.all([write(0), write(1)])
     for (const node of [0, 1, 0, 1]) {
+      const enough = written() + 25
       await pause(700)
+      await until(() => written() >= enough)
       await nodes[node]?.restart()
     }
     await pause(300)

@@ -15,7 +15,7 @@ const sumOf = (found: readonly Record<string, unknown>[]): number =>
   found.reduce((sum, { doc }) => sum + JSON.parse(String(doc)).balance, 0)
 
 for (const [name, place] of places)
-  test(`transfers on two nodes keep the sum, and each takes place once (${name})`, { timeout: 60_000 }, async (t) => {
+  test(`transfers on two nodes keep the sum, and each takes place once (${name})`, { timeout: 180_000 }, async (t) => {
     const where = await place(t)
     const nodes = [nodeOn(where, bank), nodeOn(where, bank)] as const
     for (const { close } of nodes) t.after(close)

@@ -11,6 +11,7 @@ import type { Store } from '../../src/flow/store.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { unhurried } from '../help/door.ts'
 import { freshFile, things } from '../help/file.ts'
 import { message } from '../help/wire.ts'
 
@@ -38,7 +39,7 @@ async function shown(socket: Socket): Promise<string> {
 }
 
 test('a request after a commit of another process sees it, however many come in at once', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const file = freshFile(t)
   const own = await openStore(api, `sqlite:${file}`, 'apply')
@@ -54,7 +55,14 @@ test('a request after a commit of another process sees it, however many come in 
   }
   const world = serviceWorld(realWorld, store)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
-  const context = { service: api, store, world, authenticate: callerGate(api, store, world), log, open: () => true }
+  const context = {
+    service: unhurried(api),
+    store,
+    world,
+    authenticate: callerGate(api, store, world),
+    log,
+    open: () => true,
+  }
   const { url, stop } = await listen(context, { port: 0, host: '127.0.0.1' })
   const port = Number(new URL(url).port)
   const made = await fetch(`${url}/things`, {

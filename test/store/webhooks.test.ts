@@ -184,7 +184,7 @@ for (const [name, place] of places) {
     await one.send('POST', '/webhook-endpoints', { url: stuck, eventTypes: ['order.created'] })
     for (let n = 0; n < 12; n++) await one.send('POST', '/orders', { note: 'more' })
     const passed = one.pass('PT0.1S')
-    while (received.length < 42) await new Promise((resolve) => setTimeout(resolve, 10))
+    await until(() => received.length >= 42)
     // The hanging connections end now, so that the test need not wait for the 20 s of an attempt.
     const ending = setInterval(() => hanging.sockets.forEach((socket) => void socket.destroy()), 20)
     await passed

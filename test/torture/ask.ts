@@ -22,11 +22,12 @@ export interface Question {
   readonly behind?: string | undefined
 }
 
-/** An answer; null if the connection ended without one; `late` if none arrived in ten seconds on an open connection. */
+/** An answer; null if the connection ended without one; `late` if none arrived in twenty seconds on an open connection. */
 export type AnswerOrLate = HttpAnswer | null | 'late'
 export type Ask = (method: string, path: string, question?: Question) => Promise<AnswerOrLate>
 
-const patience = 10_000
+/** Longer than `limits.handlerTimeout`, after which the service answers. */
+const patience = 20_000
 
 /** A client of the process that listens on the port now. */
 export function asking(port: () => number): Ask {

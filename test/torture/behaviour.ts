@@ -62,7 +62,7 @@ function firstFailure(cwd: string, tests: readonly string[]): Promise<string | n
   })
 }
 
-const patience = 180_000
+const patience = 300_000
 
 /** Some defects show only under the right timing, so the tests get three chances to find one. */
 const attempts = [1, 2, 3]

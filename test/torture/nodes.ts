@@ -106,10 +106,10 @@ export function nodesOf({ backend, mutant, random, killed }: Setting): Nodes {
 }
 
 async function readiness(port: number, failures: string[]): Promise<void> {
-  const until = performance.now() + 10_000
+  const until = performance.now() + 30_000
   while ((await fetch(`http://127.0.0.1:${port}/readyz`)).status !== 200) {
     if (performance.now() > until) {
-      failures.push('a process is not ready ten seconds after its database came back')
+      failures.push('a process is not ready thirty seconds after its database came back')
       return
     }
     await pause(20)

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { startedOnce } from '../help/command.ts'
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
@@ -37,6 +38,7 @@ export function launch({ database, mutant, trace, api = 'api.ts' }: Launch): Pro
     ...process.env,
     LOG_LEVEL: 'fatal',
     NODE_ENV: 'test',
+    ...startedOnce,
     TORTURE_MUTANT: mutant ?? '',
   }
   const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
