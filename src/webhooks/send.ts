@@ -72,38 +72,37 @@ interface Received {
 export function makeSender({ resolve, world, privateTargets }: SenderDeps): Sender {
   const agents: Partial<Record<Protocol, Agent>> = {}
   const lookup = guardedLookup(resolve, { privateTargets })
-  const closing = new AbortController()
+  /** The attempts under way. A signal shared by all would keep the listeners of each one that has ended. */
+  const attempts = new Set<AbortController>()
+  let closed = false
 
-  async function attempt({ endpoint, url: text, headers, body }: Outgoing, signal: AbortSignal): Promise<Received> {
-    const fault = targetFault(text, { privateTargets })
+  async function attempt(outgoing: Outgoing, signal: AbortSignal): Promise<Received> {
+    const fault = targetFault(outgoing.url, { privateTargets })
     if (fault !== null) throw new RefusedTarget(`The URL ${fault}`)
-    const url = new URL(text)
-    const protocol = url.protocol as Protocol
-    agents[protocol] ??= makeAgent(protocol)
-    const agent = agents[protocol]
-    const options: EndpointOptions = {
-      ...{ method: 'POST', protocol, hostname: targetHost(url), port: targetPort(url) },
-      ...{ path: url.pathname + url.search, agent, lookup, signal, endpoint },
-      headers: { 'accept-encoding': 'identity', ...headers, 'content-length': Buffer.byteLength(body) },
-    }
-    return receive(await exchange(options, body))
+    const options = requestOptions(outgoing)
+    agents[options.protocol] ??= makeAgent(options.protocol)
+    return receive(await exchange({ ...options, agent: agents[options.protocol], lookup, signal }, outgoing.body))
   }
 
   async function send(outgoing: Outgoing): Promise<Attempted> {
     const started = world.monotonic()
-    const late = new AbortController()
-    const cancel = world.inBackground(patience, () => late.abort())
-    const signal = AbortSignal.any([late.signal, closing.signal])
+    const ending = new AbortController()
+    const { signal } = ending
+    if (closed) ending.abort(stopped)
+    attempts.add(ending)
+    const cancel = world.inBackground(patience, () => ending.abort(silent))
     const result = await attempt(outgoing, signal).then(
-      (received) => attemptedOf(received, late.signal),
-      (error) => ({ responseStatus: null, error: reasonOf(error, late.signal), response: null, retryAfter: null }),
+      (received) => attemptedOf(received, signal),
+      (error) => ({ responseStatus: null, error: reasonOf(error, signal), response: null, retryAfter: null }),
     )
     cancel()
+    attempts.delete(ending)
     return { ...result, duration: elapsedSince(world, started) }
   }
 
   function close(): void {
-    closing.abort() // an attempt on a kept connection would begin again on another one
+    closed = true
+    for (const one of attempts) one.abort(stopped) // on a kept connection it would begin again on another one
     for (const agent of Object.values(agents)) agent.destroy()
   }
 
@@ -112,6 +111,22 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
 
 interface EndpointOptions extends RequestOptions {
   readonly endpoint: string
+  readonly protocol: Protocol
+}
+
+function requestOptions({ endpoint, url: text, headers, body }: Outgoing): EndpointOptions {
+  const url = new URL(text)
+  return {
+    ...{
+      endpoint,
+      method: 'POST',
+      protocol: url.protocol as Protocol,
+      hostname: targetHost(url),
+      port: targetPort(url),
+    },
+    path: url.pathname + url.search,
+    headers: { 'accept-encoding': 'identity', ...headers, 'content-length': Buffer.byteLength(body) },
+  }
 }
 
 const connectionName = (name: string, options: object | undefined): string =>
@@ -126,7 +141,7 @@ function makeAgent(protocol: Protocol): Agent {
 /** Sends a request and returns the head of its answer. */
 function exchange(options: EndpointOptions, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = clients[options.protocol as Protocol]().request(options)
+    const request = clients[options.protocol]().request(options)
     let isAnswered = false
     request.on('response', (response) => {
       isAnswered = true
@@ -140,12 +155,10 @@ function exchange(options: EndpointOptions, body: string): Promise<IncomingMessa
       else reject(error)
     })
     request.on('close', () => isAnswered || reject(closedEarly())) // after a switch to another protocol nothing else is emitted
-    options.signal?.addEventListener('abort', () => reject(aborted)) // also while it waits for a connection
+    options.signal?.addEventListener('abort', reject) // also while it waits for a connection
     request.end(body)
   })
 }
-
-const aborted = Object.assign(new Error('aborted'), { code: 'ABORT_ERR' })
 
 const closedEarly = (): Error => Object.assign(new Error('closed'), { code: 'ECONNRESET' })
 
@@ -176,8 +189,8 @@ async function receive(response: IncomingMessage): Promise<Received> {
 /** Without a character that was cut, and without NUL, which PostgreSQL does not store. */
 const textOf = (bytes: Buffer): string => new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '\ufffd')
 
-function attemptedOf({ status, retryAfter, text, broken }: Received, late: AbortSignal): Omit<Attempted, 'duration'> {
-  const error = broken === null ? statusFault(status) : reasonOf(broken, late)
+function attemptedOf({ status, retryAfter, text, broken }: Received, ended: AbortSignal): Omit<Attempted, 'duration'> {
+  const error = broken === null ? statusFault(status) : reasonOf(broken, ended)
   return { responseStatus: status, error, response: text, retryAfter }
 }
 
@@ -189,12 +202,15 @@ function statusFault(status: number): string | null {
 const unreachable = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EACCES']
 const broken = ['ECONNRESET', 'EPIPE', 'ECONNABORTED']
 
+/** Why an attempt was ended. */
+const silent = `The endpoint did not answer within ${patience / 1000} seconds.`
+const stopped = 'The service stopped during the attempt.'
+
 /** A short reason without addresses or names of the network of the service. */
-function reasonOf(error: unknown, late: AbortSignal): string {
-  if (late.aborted) return `The endpoint did not answer within ${patience / 1000} seconds.`
+function reasonOf(error: unknown, ended: AbortSignal): string {
+  if (ended.aborted) return ended.reason
   if (error instanceof RefusedTarget) return error.message
   const { code = 'unknown error' } = error as NodeJS.ErrnoException
-  if (code === 'ABORT_ERR') return 'The service stopped during the attempt.'
   if (unreachable.includes(code)) return `The endpoint cannot be reached (${code}).`
   if (broken.includes(code)) return 'The endpoint closed the connection before its answer ended.'
   if (code.startsWith('HPE_')) return `The answer is not valid HTTP (${code}).`
