@@ -140,7 +140,7 @@ class OpenApp implements App {
   readonly context: ServerContext & { corridor?: typeof closedCorridor }
   readonly #working: WorkingService
   readonly #stopWatch: ReturnType<typeof watchLoop>
-  #running = 0
+  readonly #running = new Set<object>()
   #idle: (() => void) | null = null
   #ending: Promise<void> | null = null
   #closed: Promise<void> | null = null
@@ -180,12 +180,13 @@ class OpenApp implements App {
     return new RefusedRequest(reply)
   }
 
-  /** Counts a request until the returned function is called. */
+  /** Counts a request until the returned function is called, once or several times. */
   enter = (): (() => void) => {
-    this.#running++
+    const request = {}
+    this.#running.add(request)
     return () => {
-      this.#running--
-      if (this.#running === 0) this.#idle?.()
+      this.#running.delete(request)
+      if (this.#running.size === 0) this.#idle?.()
     }
   }
 
@@ -211,7 +212,7 @@ class OpenApp implements App {
     const idle = new Promise<void>((resolve) => {
       this.#idle = resolve
     })
-    if (this.#running > 0) await within(realWorld, drain, idle, () => {})
+    if (this.#running.size > 0) await within(realWorld, drain, idle, () => {})
     this.context.corridor = closedCorridor
     this.#stopWatch?.()
     await this.#working.stop()

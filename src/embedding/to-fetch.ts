@@ -18,7 +18,7 @@ export function toFetch<Rest extends readonly unknown[] = readonly unknown[]>(
   { addressOf }: FetchOptions<Rest> = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   const { context, enter } = openedApp(app)
-  const answer = fetchDoor(context, { logs: true })
+  const answer = fetchDoor(context, { logs: true, enter })
   let isKnown = true
   return async (request, ...rest) => {
     const address = addressOf?.(request, ...rest) ?? ''
@@ -29,11 +29,6 @@ export function toFetch<Rest extends readonly unknown[] = readonly unknown[]>(
         'Requests come without the address of their client, so all callers without credentials share one quota and one count of failed attempts. Give `addressOf`, as toFetch(app, { addressOf: (_, { incoming }) => incoming.socket.remoteAddress }).',
       )
     }
-    const leave = enter()
-    try {
-      return await answer(request, address)
-    } finally {
-      leave()
-    }
+    return answer(request, address)
   }
 }

@@ -13,17 +13,25 @@ import { consumedContent, makeFlow, makeIntake } from '../limits/intake.ts'
 import { logAnswer } from './answer-log.ts'
 import { brokenStream, cutBody } from './stream.ts'
 
+interface FetchDoorOptions {
+  readonly logs?: boolean
+  /** Called when a request begins; the returned function when its answer has been read. */
+  readonly enter?: () => () => void
+}
+
 /** A function that runtimes and tests can call with a Request, and with the address that it came from. */
 export function fetchDoor(
   context: ServerContext,
-  { logs = false } = {},
+  { logs = false, enter }: FetchDoorOptions = {},
 ): (request: Request, peer?: string) => Promise<Response> {
   return async (request, peer = '') => {
     const call = callOfRequest(request, peer, context)
     const started = context.world.monotonic()
+    const leave = enter?.()
     const reply = await handle(call, context)
     stampReply(call, reply, context, started)
-    const { status, headers, body, held } = reply
+    const { status, headers, body } = reply
+    const held = leave ? untilRead(reply.held, leave) : reply.held
     if (logs) logAnswer(call, reply, context, started)
     if (reply.stream && call.method !== 'HEAD') {
       const opened = openedStream(reply.stream, held, request.signal, brokenStream(call, context))
@@ -36,6 +44,15 @@ export function fetchDoor(
     return new Response(sent, { status, headers })
   }
 }
+
+/** What an answer holds, and the place of its request, which ends with it. */
+const untilRead = (held: Reply['held'], leave: () => void): NonNullable<Reply['held']> => ({
+  set: (bytes) => held?.set(bytes),
+  leave: () => {
+    held?.leave()
+    leave()
+  },
+})
 
 /** A large body as a stream. Its memory counts until it is read, or until the reader pauses longer than the timeout. */
 function streamOf(body: string | Uint8Array, stay: Reply['held'], context: ServerContext): ReadableStream<Uint8Array> {

@@ -6,6 +6,7 @@ import { openApp, RefusedRequest, toFetch } from 'bylaw/embedding'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { hosts, keyedDatabase, openLogged, startHost } from '../help/hosts.ts'
+import { freshPostgres } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 
 const notes = { prefix: 'not', fields: { text: f.text({ max: 200_000 }) }, access: 'public' } as const
@@ -199,6 +200,27 @@ describe('an app', () => {
       assert.equal(((await late.json()) as { type: string }).type, 'unavailable')
       await app.close()
     }
+  })
+
+  it('R186: waits until an answer that is made while it is read has been read', async (t) => {
+    const { url, drop } = await freshPostgres()
+    t.after(drop)
+    const exported = service({
+      name: 'notes',
+      resources: { notes: { ...notes, exports: true } },
+      settings: { server: { basePath: '/api' } },
+    })
+    const { app } = await openLogged(exported as unknown as Service, { database: url })
+    const answer = toFetch(app)
+    for (let i = 0; i < 400; i++) await answer(post('/api/notes', JSON.stringify({ text: 'a'.repeat(20_000) })))
+    const headers = { accept: 'application/x-ndjson' }
+    const { body } = await answer(new Request('http://localhost/api/notes', { headers }))
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    let text = String(Buffer.from((await reader.read()).value as Uint8Array))
+    const closed = app.close()
+    for (let next = await reader.read(); !next.done; next = await reader.read()) text += Buffer.from(next.value)
+    assert.equal(text.trimEnd().split('\n').length, 400)
+    await closed
   })
 
   it('R186: does not wait longer than it is told to', async () => {

@@ -53,7 +53,7 @@ const scenarios: Readonly<Record<string, () => Promise<void>>> = {
     await answer(post())
     const headers = { accept: 'application/x-ndjson' }
     say(`answered ${(await answer(new Request('http://localhost/notes', { headers }))).status}`)
-    await app.close()
+    await app.close({ drain: 'PT0.1S' })
   },
   'export after the close': async () => {
     const { call, close } = testing(notes, { database })
