@@ -48,8 +48,8 @@ export async function erased(
 export async function tablesWith(text: string, { url, rows }: Place): Promise<string[]> {
   const isFile = url.startsWith('sqlite:')
   const list = isFile
-    ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'search__*' AND name NOT GLOB 'sqlite_*'"
-    : "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace"
+    ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'search__*' AND name NOT GLOB 'sqlite_*' ORDER BY name"
+    : "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace ORDER BY relname"
   const found: string[] = []
   for (const { name } of await rows(list)) {
     const all = await rows(`SELECT ${isFile ? '*' : 'row_to_json(own)'} FROM "${name}" AS own`)
