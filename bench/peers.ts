@@ -68,7 +68,6 @@ const peers: readonly Peer[] = [
 import { koa, rest, bodyParser, errorHandler } from '@feathersjs/koa'
 import { MemoryService } from '@feathersjs/memory'
 import { readFileSync } from 'node:fs'
-import { freePort } from '../test/help/free-port.ts'
 const app = koa(feathers())
 app.use(errorHandler())
 app.use(bodyParser())
