@@ -18,7 +18,7 @@ export function toFetch<Rest extends readonly unknown[] = readonly unknown[]>(
   { addressOf }: FetchOptions<Rest> = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   const { context, enter } = openedApp(app)
-  const answer = fetchDoor(context, { logs: true, enter })
+  const answer = fetchDoor(context, { logs: true })
   let isKnown = true
   return async (request, ...rest) => {
     const address = addressOf?.(request, ...rest) ?? ''
@@ -29,6 +29,12 @@ export function toFetch<Rest extends readonly unknown[] = readonly unknown[]>(
         'Requests come without the address of their client, so all callers without credentials share one quota and one count of failed attempts. Give `addressOf`, as toFetch(app, { addressOf: (_, { incoming }) => incoming.socket.remoteAddress }).',
       )
     }
-    return answer(request, address)
+    const leave = enter()
+    try {
+      return await answer(request, address, leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
 }

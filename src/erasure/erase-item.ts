@@ -49,8 +49,7 @@ export async function eraseItem(context: ErasureContext, first: ErasedItem): Pro
     counts.set(item.resource.name, own)
     const below = await itemsBelow(context, item)
     const records = await eraseStored(context, item, own)
-    // Processes that have read the item, or its events, before the commit may still store what they quote.
-    await inTransaction(context, item, own, (counted) => hinderingQuotes(context, item, counted))
+    await inTransaction(context, item, own, (counted) => revokingReads(context, item, counted))
     unended.push(...(await eraseOperations(context, item, own)))
     await eraseDeliveries(context, item, new Set(records.events), own)
     const removed = records.removed.flatMap(({ collection: name, key }) => {
@@ -147,8 +146,8 @@ function* erasingSteps(
   yield* givingUp(resource, key, contents, { now: world.now(), counts })
 }
 
-/** Empties reasons, and takes endpoints from processes that would make deliveries of events as they were. */
-function* hinderingQuotes(
+/** Empties reasons and takes back cursors after the commit: processes that have read the item before it store no more of it. */
+function* revokingReads(
   { service }: ErasureContext,
   item: ErasedItem,
   counts: Counts,

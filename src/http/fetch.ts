@@ -13,25 +13,21 @@ import { consumedContent, makeFlow, makeIntake } from '../limits/intake.ts'
 import { logAnswer } from './answer-log.ts'
 import { brokenStream, cutBody } from './stream.ts'
 
-interface FetchDoorOptions {
-  readonly logs?: boolean
-  /** Called when a request begins; the returned function when its answer has been read. */
-  readonly enter?: () => () => void
-}
-
-/** A function that runtimes and tests can call with a Request, and with the address that it came from. */
+/**
+ * A function that runtimes and tests can call with a Request, and with the address that it came from. It calls `whenRead`, perhaps
+ * several times, when its answer has been read.
+ */
 export function fetchDoor(
   context: ServerContext,
-  { logs = false, enter }: FetchDoorOptions = {},
-): (request: Request, peer?: string) => Promise<Response> {
-  return async (request, peer = '') => {
+  { logs = false } = {},
+): (request: Request, peer?: string, whenRead?: () => void) => Promise<Response> {
+  return async (request, peer = '', whenRead?) => {
     const call = callOfRequest(request, peer, context)
     const started = context.world.monotonic()
-    const leave = enter?.()
     const reply = await handle(call, context)
     stampReply(call, reply, context, started)
     const { status, headers, body } = reply
-    const held = leave ? untilRead(reply.held, leave) : reply.held
+    const held = whenRead ? untilRead(reply.held, whenRead) : reply.held
     if (logs) logAnswer(call, reply, context, started)
     if (reply.stream && call.method !== 'HEAD') {
       const opened = openedStream(reply.stream, held, request.signal, brokenStream(call, context))
@@ -45,12 +41,12 @@ export function fetchDoor(
   }
 }
 
-/** What an answer holds, and the place of its request, which ends with it. */
-const untilRead = (held: Reply['held'], leave: () => void): NonNullable<Reply['held']> => ({
+/** What an answer holds, with a function that is called when it has been read. */
+const untilRead = (held: Reply['held'], whenRead: () => void): NonNullable<Reply['held']> => ({
   set: (bytes) => held?.set(bytes),
   leave: () => {
     held?.leave()
-    leave()
+    whenRead()
   },
 })
 
