@@ -20,6 +20,7 @@ import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/version-choice.ts'
 import { type StandIn, standIn } from './bucket.ts'
+import { unhurried } from './context.ts'
 import { openDatabase, type TestDatabase } from './databases.ts'
 import { testFile } from './group.ts'
 import { checkedSend } from './overseen.ts'
@@ -162,9 +163,6 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
   }
 }
 
-/** As in `src/settings.ts`, in milliseconds. */
-const defaultLoopDelay = 200
-
 type OpenDoor = { -readonly [K in keyof Door]: Door[K] }
 
 /** Opens the database of a door, issues its keys, and returns what its server needs. */
@@ -185,13 +183,6 @@ async function openedContext(
   const handlers = handlerSources(service, store, world, log)
   const parts = { service: shown, store, world, authenticate, log, open: () => true, ...(handlers && { handlers }) }
   return { ...parts, ...contextOptions(options) }
-}
-
-/** Without refusals for a late event loop, as the machine of the tests may be busy, unless the service sets its own delay. */
-export function unhurried(service: Service): Service {
-  const { limits } = service.settings
-  if (limits.loopDelay !== defaultLoopDelay) return service
-  return { ...service, settings: { ...service.settings, limits: { ...limits, loopDelay: null } } }
 }
 
 /** Starts the server of a door, if it has one, and makes its functions that send requests. */

@@ -67,7 +67,7 @@ const scenarios: Readonly<Record<string, () => Promise<void>>> = {
     const declared = packed.handlers(handlers, {
       use: () => {
         const db = new DatabaseSync(file)
-        db.exec('DROP TABLE bylaw_reactions') // what comes next at the start needs it
+        db.exec('DROP TABLE bylaw_reactions') // the next step of the start reads it
         db.close()
         return setInterval(() => {}, 1000)
       },

@@ -1,5 +1,5 @@
 /** Erases items in this process, and searches a database for what should be gone. */
-import type { Service } from 'bylaw'
+import { f, type Service } from 'bylaw'
 import { eraseItem } from '../../src/erasure/erase-item.ts'
 import type { Plan } from '../../src/flow/plan.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -57,3 +57,15 @@ export async function tablesWith(text: string, { url, rows }: Place): Promise<st
   }
   return found
 }
+
+/** A resource with a personal text, whose items leave their first state by the clock. */
+export const endingAfter = <const D extends string>(after: D) =>
+  ({
+    fields: { text: f.text({ optional: true, personal: true }) },
+    states: {
+      field: 'status',
+      initial: 'open',
+      transitions: { endings: { from: ['open'], to: 'done', after } },
+    },
+    access: 'public',
+  }) as const

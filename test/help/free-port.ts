@@ -1,12 +1,12 @@
 /** Chooses ports for servers that tests start. */
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to outgoing connections and to servers that name none. */
+/** Below the range from which systems assign ports to outgoing connections and to servers that name none. */
 const [first, count] = [10_000, 20_000]
 /** A test that chooses several ports starts no server on the first one before it has the last one. */
 const given = new Set<number>()
 
-/** A port that no server has. The system gives it to nobody else before the test uses it. */
+/** A free port, which the system does not assign to another process before the test uses it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + Math.floor(Math.random() * count)

@@ -1,7 +1,7 @@
 /** A service whose events are streamed through both doors, and clients that read the streams. */
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
-import { callerGate, handlerSources } from '../../src/corridor/server-context.ts'
+import { handlerSources } from '../../src/corridor/server-context.ts'
 import { makeEventFeed } from '../../src/events/event-feed.ts'
 import { relayEventsEvery } from '../../src/events/event-relay.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -10,7 +10,8 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/listening.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { type Door, overSocket, unhurried } from './door.ts'
+import { openContext } from './context.ts'
+import { type Door, overSocket } from './door.ts'
 
 export interface Stream {
   readonly status: number
@@ -43,19 +44,10 @@ export async function streamingNode(t: TestContext, api: Service, url = 'sqlite:
   const store = await openStore(api, url, 'apply')
   const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const authenticate = callerGate(api, store, world)
   const handlers = handlerSources(api, store, world, log)
-  const context = {
-    service: unhurried(api),
-    store,
-    world,
-    authenticate,
-    log,
-    open: () => true,
-    ...(handlers && { handlers }),
-  }
+  const context = { ...openContext(api, store, world, log), ...(handlers && { handlers }) }
   const feed = world.state.of(makeEventFeed, null)
-  feed.sources = { store, authenticate, log }
+  feed.sources = { store, authenticate: context.authenticate, log }
   const endStreams = relayEventsEvery({ resources: api.resources, store, world, log, retention: null })
   const listening = await listen(context, { port: 0, host: '127.0.0.1' })
   const port = Number(new URL(listening.url).port)

@@ -4,12 +4,11 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, service } from 'bylaw'
-import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { unhurried } from '../help/door.ts'
+import { openContext } from '../help/context.ts'
 import { until } from '../help/until.ts'
 
 const shop = service({
@@ -24,11 +23,7 @@ async function opened(t: { after: (act: () => unknown) => void }) {
   const store = await openStore(shop, 'sqlite::memory:', 'apply', {}, realWorld)
   const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const authenticate = callerGate(shop, store, world)
-  const server = await listen(
-    { service: unhurried(shop), store, world, authenticate, log, open: () => true },
-    { port: 0, host: '127.0.0.1' },
-  )
+  const server = await listen(openContext(shop, store, world, log), { port: 0, host: '127.0.0.1' })
   t.after(async () => {
     await server.stop(0)
     await store.close()

@@ -4,13 +4,12 @@ import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { unhurried } from '../help/door.ts'
+import { openContext } from '../help/context.ts'
 import { testWorld } from '../help/world.ts'
 
 const shop = service({
@@ -25,8 +24,7 @@ async function serve(t: { after: (act: () => unknown) => void }) {
   t.after(() => store.close())
   const world = serviceWorld(own, store)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
-  const authenticate = callerGate(shop, store, world)
-  const door = fetchDoor({ service: shop, store, world, authenticate, log, open: () => true })
+  const door = fetchDoor(openContext(shop, store, world, log))
   const headers = { 'content-type': 'application/json' }
   const send = () => door(new Request('http://a/notes', { method: 'POST', headers, body: '{"text":"a"}' }))
   for (let i = 0; i < 600; i += 50) await Promise.all(Array.from({ length: 50 }, send))
@@ -62,14 +60,7 @@ async function listening(t: { after: (act: () => unknown) => void }) {
   const store = await openStore(shop, 'sqlite::memory:', 'apply')
   const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const context = {
-    service: unhurried(shop),
-    store,
-    world,
-    authenticate: callerGate(shop, store, world),
-    log,
-    open: () => true,
-  }
+  const context = openContext(shop, store, world, log)
   const [door, server] = [fetchDoor(context), await listen(context, { port: 0, host: '127.0.0.1' })]
   const [headers, body] = [{ 'content-type': 'application/json' }, JSON.stringify({ text: 'x'.repeat(100_000) })]
   const send = () => door(new Request('http://a/notes', { method: 'POST', headers, body }))

@@ -12,7 +12,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { f, service, sum } from 'bylaw'
 import { folderContents } from '../../src/contents/folder.ts'
 import { memoryContents } from '../../src/contents/memory.ts'
-import { callerGate } from '../../src/corridor/server-context.ts'
 import { sweepFiles } from '../../src/files/sweep-files.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { type ContentStore, serviceWorld } from '../../src/flow/world.ts'
@@ -20,7 +19,7 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { type StandIn, standIn } from '../help/bucket.ts'
-import { unhurried } from '../help/door.ts'
+import { openContext } from '../help/context.ts'
 import { until } from '../help/until.ts'
 import { testWorld } from '../help/world.ts'
 
@@ -84,14 +83,7 @@ async function serve(t: TestContext, { contents, stored, lose, remove }: TestPla
   const world = serviceWorld(realWorld, store, undefined, contents)
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const context = {
-    service: unhurried(shop),
-    store,
-    world,
-    authenticate: callerGate(shop, store, world),
-    log,
-    open: () => true,
-  }
+  const context = openContext(shop, store, world, log)
   const server = await listen(context, { port: 0, host: '127.0.0.1' })
   t.after(async () => {
     await server.stop(100)
@@ -230,14 +222,7 @@ test('R180: a reader that stops is cut, and one that goes on gets everything', a
   t.after(() => store.close())
   const world = serviceWorld(own, store, undefined, memoryContents())
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
-  const door = fetchDoor({
-    service: shop,
-    store,
-    world,
-    authenticate: callerGate(shop, store, world),
-    log,
-    open: () => true,
-  })
+  const door = fetchDoor(openContext(shop, store, world, log))
   const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
   const { id } = (await (await door(new Request('http://a/orders', json))).json()) as { id: string }
   const content = new Uint8Array(3 * MiB)

@@ -2,7 +2,6 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Misfits } from '../../src/fields/bounds.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
@@ -11,7 +10,8 @@ import { listen } from '../../src/http/listening.ts'
 import type { Consent } from '../../src/schema/hazard.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { type Door, keyFor, overSocket, throughFetch, unhurried } from '../help/door.ts'
+import { openContext } from '../help/context.ts'
+import { type Door, keyFor, overSocket, throughFetch } from '../help/door.ts'
 import { rows } from '../help/file.ts'
 import type { Issuer } from '../help/issuer.ts'
 import type { Place } from '../help/places.ts'
@@ -93,14 +93,7 @@ export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening
     amy: await credential('amy', ['things:use', 'pii'], 'quick'),
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const context: ServerContext = {
-    service: unhurried(api),
-    store,
-    world,
-    authenticate: callerGate(api, store, world),
-    log,
-    open: () => true,
-  }
+  const context = openContext(api, store, world, log)
   const listening = setup.door === 'node' ? await listen(context, { port: 0, host: '127.0.0.1' }) : null
   const send = listening ? overSocket(Number(new URL(listening.url).port)) : throughFetch(fetchDoor(context))
   return {

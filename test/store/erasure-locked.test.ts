@@ -1,10 +1,10 @@
-/** An erasure during a write of another connection, which waits for a lock after it has read what is erased. */
+/** An erasure while a write on another connection, which has read the item already, waits for a lock. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import pg from 'pg'
-import { erased, tablesWith } from '../help/erasing.ts'
+import { endingAfter, erased, tablesWith } from '../help/erasing.ts'
 import { nodeOn, type Place, places } from '../help/places.ts'
 import { until } from '../help/until.ts'
 
@@ -141,15 +141,7 @@ test('a transition by the clock that has failed before the erasure stores no rea
     name: 'tasks',
     errors: { 'not-now': { parents: ['conflict'], status: 409 } },
     resources: {
-      tasks: {
-        fields: { text: f.text(optional) },
-        states: {
-          field: 'status',
-          initial: 'open',
-          transitions: { endings: { from: ['open'], to: 'done', after: 'PT0.1S' } },
-        },
-        access: 'public',
-      },
+      tasks: endingAfter('PT0.1S'),
     },
   })
   const began = Promise.withResolvers<void>()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { erased, tablesWith } from '../help/erasing.ts'
+import { endingAfter, erased, tablesWith } from '../help/erasing.ts'
 import { places } from '../help/places.ts'
 import { until } from '../help/until.ts'
 
@@ -20,15 +20,7 @@ for (const [name, place] of places)
         events: true,
         errors: { 'not-now': { parents: ['conflict'], status: 409 } },
         resources: {
-          tasks: {
-            fields: { text: f.text({ optional: true, personal: true }) },
-            states: {
-              field: 'status',
-              initial: 'open',
-              transitions: { endings: { from: ['open'], to: 'done', after: kind === 'reaction' ? 'P9D' : 'PT0.1S' } },
-            },
-            access: 'public',
-          },
+          tasks: endingAfter(kind === 'reaction' ? 'P9D' : 'PT0.1S'),
         },
       })
       const texts: (string | null)[] = []

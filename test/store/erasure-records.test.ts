@@ -9,7 +9,7 @@ import type { Store } from '../../src/flow/store.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service as MadeService } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { erased, tablesWith } from '../help/erasing.ts'
+import { endingAfter, erased, tablesWith } from '../help/erasing.ts'
 import { alive, applied, nodeOn, places } from '../help/places.ts'
 import { sink } from '../help/sinks.ts'
 
@@ -189,15 +189,7 @@ for (const [name, place] of places)
       const tasks = service({
         name: 'tasks',
         resources: {
-          tasks: {
-            fields: { text: f.text(optional) },
-            states: {
-              field: 'status',
-              initial: 'open',
-              transitions: { endings: { from: ['open'], to: 'done', after: 'P1D' } },
-            },
-            access: 'public',
-          },
+          tasks: endingAfter('P1D'),
         },
       })
       const node = nodeOn(at, tasks as unknown as Service)

@@ -3,15 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { memoryContents } from '../../src/contents/memory.ts'
-import { callerGate } from '../../src/corridor/server-context.ts'
 import { sweepFiles } from '../../src/files/sweep-files.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import type { Service as MadeService } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { openContext } from '../help/context.ts'
 import { erased } from '../help/erasing.ts'
 import { places } from '../help/places.ts'
+import { until } from '../help/until.ts'
 
 const shop = service({
   name: 'shop',
@@ -37,13 +38,12 @@ for (const [name, place] of places)
       }
       const world = serviceWorld(realWorld, store, undefined, { ...contents, write })
       const log = { error: () => {}, warn: () => {}, info: () => {} }
-      const authenticate = callerGate(own, store, world)
-      const door = fetchDoor({ service: own, store, world, authenticate, log, open: () => true })
+      const door = fetchDoor(openContext(own, store, world, log))
       const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
       const { id } = (await (await door(new Request('http://a/guests', json))).json()) as { id: string }
       const sent = { method: 'PUT', headers: { 'content-type': 'text/plain' }, body: 'marked' }
       const answer = door(new Request(`http://a/guests/${id}/scan`, sent))
-      while (names.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => names.length > 0)
       await erased(shop, at, 'guests', { id })
       if (isSwept) await sweepFiles({ store, world })
       erasing.resolve()

@@ -5,13 +5,12 @@ import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f } from 'bylaw'
-import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { unhurried } from '../help/door.ts'
+import { openContext } from '../help/context.ts'
 import { freshFile, things } from '../help/file.ts'
 import { message } from '../help/wire.ts'
 
@@ -55,14 +54,7 @@ test('a request after a commit of another process sees it, however many come in 
   }
   const world = serviceWorld(realWorld, store)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
-  const context = {
-    service: unhurried(api),
-    store,
-    world,
-    authenticate: callerGate(api, store, world),
-    log,
-    open: () => true,
-  }
+  const context = openContext(api, store, world, log)
   const { url, stop } = await listen(context, { port: 0, host: '127.0.0.1' })
   const port = Number(new URL(url).port)
   const made = await fetch(`${url}/things`, {
