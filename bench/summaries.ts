@@ -5,13 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { callerGate } from '../src/corridor/server-context.ts'
-import { realWorld } from '../src/flow/real-world.ts'
-import { serviceWorld } from '../src/flow/world.ts'
-import { fetchDoor } from '../src/http/fetch.ts'
 import { f, service } from '../src/index.ts'
-import { openStore } from '../src/terminal/open.ts'
 import { cluster } from '../test/help/cluster.ts'
+import { answerOf, endRequests, expertServer, type Side, servedFrom } from './over-http.ts'
 
 const { values: options } = parseArgs({
   options: { rows: { type: 'string', default: '200000' }, rounds: { type: 'string', default: '30' } },
@@ -100,31 +96,27 @@ async function measure(name: string, own: Query, expert: Query): Promise<void> {
   )
 }
 
-async function served(url: string) {
-  const store = await openStore(shop, url, 'apply')
-  const log = { error: console.error, warn: () => {}, info: () => {} }
-  const world = serviceWorld(realWorld, store)
-  const door = fetchDoor({
-    service: shop,
-    store,
-    world,
-    authenticate: callerGate(shop, store, world),
-    log,
-    open: () => true,
-  })
-  const query = (path: string) => async (least: number) => {
-    const total = `${Math.floor(least / 100)}.${String(least % 100).padStart(2, '0')}`
-    const answer = await door(new Request(`http://localhost${path}?total[gte]=${total}`))
-    if (answer.status !== 200) throw new Error(await answer.text())
-    return answer.text()
+type Statement = (values: readonly [number]) => unknown
+
+/** Compares each summary with the statement of an expert, which `prepare` makes runnable. */
+async function compareAll(store: string, own: Side, prepare: (text: string) => Statement): Promise<void> {
+  for (const [name, path, text] of queries) {
+    const run = prepare(text)
+    const expert = await expertServer({ '/': (q) => run([Number(q)]) })
+    await measure(
+      `${store}, ${rows} rows ${name}`,
+      (least) =>
+        answerOf(`${own.url}${path}?total[gte]=${Math.floor(least / 100)}.${String(least % 100).padStart(2, '0')}`),
+      (least) => answerOf(`${expert.url}/?q=${least}`),
+    )
+    await expert.close()
   }
-  return { query, close: () => store.close() }
 }
 
 async function onSqlite(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
   const url = `sqlite:${join(folder, 'shop.db')}`
-  await (await served(url)).close()
+  await (await servedFrom(shop, url)).close()
   const db = new DatabaseSync(join(folder, 'shop.db'))
   const numbers = `(WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ${rows}) SELECT n FROM counted)`
   db.exec(fillText('sqlite', numbers))
@@ -132,13 +124,11 @@ async function onSqlite(): Promise<void> {
   db.exec(expertFill('sqlite', numbers))
   for (const text of expertIndexes) db.exec(text)
   db.exec('ANALYZE')
-  const own = await served(url)
-  for (const [name, path, text] of queries) {
+  const own = await servedFrom(shop, url)
+  await compareAll('SQLite', own, (text) => {
     const statement = db.prepare(text.replace('$1', '?'))
-    await measure(`SQLite, ${rows} rows ${name}`, own.query(path), async (least) =>
-      JSON.stringify(statement.all(least)),
-    )
-  }
+    return ([least]) => statement.all(least)
+  })
   await own.close()
   db.close()
   rmSync(folder, { recursive: true })
@@ -146,18 +136,17 @@ async function onSqlite(): Promise<void> {
 
 async function onPostgres(): Promise<void> {
   const { url, close } = await cluster(['jit=off', 'shared_buffers=256MB'])
-  await (await served(url)).close()
+  await (await servedFrom(shop, url)).close()
   const client = new pg.Client(url)
   await client.connect()
   const numbers = `generate_series(1, ${rows}) AS n`
   for (const text of [fillText('postgres', numbers), expertTable, expertFill('postgres', numbers), ...expertIndexes])
     await client.query(text)
   await client.query('VACUUM ANALYZE')
-  const own = await served(url)
-  for (const [name, path, text] of queries)
-    await measure(`PostgreSQL, ${rows} rows ${name}`, own.query(path), async (least) =>
-      JSON.stringify((await client.query({ name, text, values: [least] })).rows),
-    )
+  const own = await servedFrom(shop, url)
+  await compareAll('PostgreSQL', own, (text) => async (values) => {
+    return (await client.query({ name: text.slice(0, 40), text, values: [...values] })).rows
+  })
   await own.close()
   await client.end()
   await close()
@@ -165,3 +154,4 @@ async function onPostgres(): Promise<void> {
 
 await onSqlite()
 await onPostgres()
+endRequests()

@@ -401,7 +401,7 @@ doors(
       await send('DELETE', `/orders/${id}`)
       const { data } = (await chief.send('GET', `/orders/${id}/revisions`)).json
       const [, contract, second, first, created] = data as { id: string; changes: Record<string, unknown> }[]
-      assert.deepEqual(Object.keys(second?.changes ?? {}), ['invoice', 'updatedAt'])
+      assert.ok('invoice' in (second?.changes ?? {}))
       const url = `/orders/${id}/revisions`
       assert.equal((await chief.send('GET', `${url}/${first?.id}`)).json.invoice.sha256, digest(pdf))
       assert.deepEqual((await chief.send('GET', `${url}/${first?.id}/invoice`)).bytes, pdf)

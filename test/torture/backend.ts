@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Service } from 'bylaw'
 import { type Cluster, cluster, end } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
+import { childrenOf, lives } from '../help/processes.ts'
 import { parted, planned } from '../help/spread.ts'
 import api from './api.ts'
 import { losePower } from './power.ts'
@@ -135,6 +136,17 @@ async function withoutOne(own: Cluster, random: BackendOptions['random']): Promi
     .psql('SELECT pid FROM pg_stat_activity WHERE backend_type = $$client backend$$ AND pid <> pg_backend_pid()')
     .split('\n')
   const pid = Number(pids[random(pids.length)])
-  if (pid > 0) end(pid)
+  if (pid > 0) await crashed(own, pid)
   await own.ready()
+}
+
+/**
+ * Kills a process of the server and waits until the server has ended all others: until then it accepts connections, which
+ * are refused a moment later. The wait is bounded because a process that has just ended normally ends no others.
+ */
+async function crashed(own: Cluster, pid: number): Promise<void> {
+  const all = childrenOf(own.pid())
+  const until = performance.now() + 5000
+  end(pid)
+  while (all.some(lives) && performance.now() < until) await pause(2)
 }
