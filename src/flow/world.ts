@@ -146,6 +146,31 @@ export async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
   if (failures.length > 0) throw failures[0]
 }
 
+/** A part of a service that a stop ends. */
+export interface Ending {
+  /** Its name in messages. */
+  readonly what: string
+  readonly end: () => unknown
+}
+
+/** How long a stop takes in all, and how long each of its parts may take even then, in milliseconds. */
+const [longestStop, shortestEnd] = [10_000, 1000]
+
+/**
+ * Ends parts one after the other, the later ones also if an earlier one fails. Returns the parts that had not ended in time: one
+ * that never ends must not keep the others, and the process, from ending.
+ */
+export async function endAll(world: Pick<World, 'after' | 'monotonic'>, endings: readonly Ending[]): Promise<string[]> {
+  const until = world.monotonic() + longestStop
+  const late: string[] = []
+  const ended = async ({ what, end }: Ending): Promise<void> => {
+    const left = Math.max(shortestEnd, until - world.monotonic())
+    await within(world, left, Promise.resolve(end()), () => void late.push(what))
+  }
+  await runAll(endings.map((one) => () => ended(one)))
+  return late
+}
+
 interface RepeatedTask {
   /** Starts the task unless it is running. A failure is logged; the next start tries again. */
   readonly run: () => void

@@ -8,6 +8,16 @@ import { type Collection, storedNameOf } from '../rows/collection.ts'
 import { type Dialect, insertStatement, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 
+/**
+ * How long the last revision of a deleted row is kept at least, in milliseconds, although its id may be used again at once: a
+ * row that is created again in the same moment, or by a node whose clock is behind, must get a higher one.
+ */
+const shortestMemory = 10 * 60_000
+
+/** Tombstones with an earlier time are no longer needed. */
+export const oldestTombstone = (context: StoreContext, retention: number, now: number): number =>
+  expiresBy(context, now) - Math.max(retention, shortestMemory)
+
 /** Leaves a tombstone for a row that is deleted. */
 export function* writeTombstone(
   { dialect }: StoreContext,
@@ -44,7 +54,7 @@ export function* sweepTombstones(
   // The limit is a literal: for a bound one, PostgreSQL expects a tenth of the tombstones, and may read all of them.
   const old = `SELECT id FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${maxSwept}`
   const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
-  yield { text, values: [storedNameOf(collection), expiresBy(context, now) - retention, ...at.values] }
+  yield { text, values: [storedNameOf(collection), oldestTombstone(context, retention, now), ...at.values] }
 }
 
 /**

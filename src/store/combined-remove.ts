@@ -4,10 +4,9 @@ import { type PreparedCollection, preparedCollection, type StoreContext, type Vi
 import type { Steps } from '../catalog/steps.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Remove } from '../flow/plan.ts'
-import { expiresBy } from '../ledgers/idempotency-claims.ts'
 import { type EventValues, eventValues, ledgersOf } from '../ledgers/outbox.ts'
-import { sweepingPart } from '../ledgers/tombstones.ts'
-import { type Cell, type Collection, keyColumns, storedNameOf } from '../rows/collection.ts'
+import { oldestTombstone, sweepingPart } from '../ledgers/tombstones.ts'
+import { type Cell, keyColumns, storedNameOf } from '../rows/collection.ts'
 import { literal, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { type Statement, tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import {
@@ -49,19 +48,14 @@ export function* combinedRemove(
   const last = event ? revision + 1 : revision
   const owner = collection.account === null ? null : key.account
   const values: Cell[] = [...rowKeyValues(collection, key, dialect), revision]
-  if (isRemembered(collection, event)) values.push(last)
-  if (collection.retention !== 0) values.push(tombstoneId(collection, key), time, owner)
-  if (collection.retention !== null) values.push(expiresBy(context, time) - collection.retention)
+  values.push(last, tombstoneId(collection, key), time, owner)
+  if (collection.retention !== null) values.push(oldestTombstone(context, collection.retention, time))
   if (event) values.push(shape, doc, ...ownEventValues(event))
   const texts = own.prepared.form(`remove${event ? ` ${recordingName(event)}` : ''}`, () =>
     removeTexts(own, event, context),
   )
   return { ...texts, values, autocommit: 'write' }
 }
-
-/** Whether a statement uses the last revision of the row: it leaves a tombstone, or records the deletion. */
-const isRemembered = ({ retention }: Collection, event: EventValues | null): boolean =>
-  retention !== 0 || event !== null
 
 /** Whether the event of a deletion has no further rows: neither joined ones, nor its own for nodes of other declarations. */
 const isCompleteEvent = ({ eventJoins }: PreparedCollection, current: FoundRow): boolean =>
@@ -78,9 +72,8 @@ function removeTexts(
   const names = keyColumns(collection)
   const types: ListType[] = [...textTypes(names), 'bigint']
   const last = types.length
-  if (isRemembered(collection, event)) types.push('bigint')
-  const stone = types.length
-  if (retention !== 0) types.push('text', 'bigint', 'text')
+  const stone = last + 1
+  types.push('bigint', 'text', 'bigint', 'text')
   const expiry = types.length
   if (retention !== null) types.push('bigint')
   const shape = types.length
@@ -90,11 +83,7 @@ function removeTexts(
   const name = literal(storedNameOf(collection))
 
   const parts = (from: string, value: (i: number) => string, oldest: string, isBatch: boolean): readonly string[] => [
-    ...(retention === 0
-      ? []
-      : [
-          `stone AS (INSERT INTO ${tombstoneTable} (collection, id, time, revision, owner) SELECT ${[name, value(stone), value(stone + 1), value(last), value(stone + 2)].join(', ')}${from})`,
-        ]),
+    `stone AS (INSERT INTO ${tombstoneTable} (collection, id, time, revision, owner) SELECT ${[name, value(stone), value(stone + 1), value(last), value(stone + 2)].join(', ')}${from})`,
     ...(retention === null ? [] : [sweepingPart(name, oldest, isBatch, dialect)]),
     ...recorded(from, value),
   ]

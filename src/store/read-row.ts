@@ -144,6 +144,7 @@ export function* readAbsentRow(
   const text = `SELECT time, revision FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
   const [stone] = yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
   const { name, retention } = collection
-  const gone = stone !== undefined && (retention === null || expiresBy(context, now) < Number(stone.time) + retention)
+  const isKept = (time: number) => retention === null || expiresBy(context, now) < time + retention
+  const gone = stone !== undefined && retention !== 0 && isKept(Number(stone.time))
   return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
 }

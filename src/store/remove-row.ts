@@ -66,8 +66,7 @@ function* removeWithDependents(context: StoreContext, plan: Remove, combined: St
       yield* updateRemoteEntries(context, own, { key: row.key, time }, storedDocumentOf(gone), null)
     if (context.dropped) yield deleteCopiesStatement(row.collection, row.key, null, context.dialect)
     yield* forgetReferrers(context, row.collection, row.key)
-    if (row.collection.retention !== 0)
-      yield* writeTombstone(context, row.collection, row.key, { revision: last, time })
+    yield* writeTombstone(context, row.collection, row.key, { revision: last, time })
   }
   for (const row of sweepTargets(context, [...going.values()])) yield* sweepTombstones(context, row, time)
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }

@@ -10,7 +10,7 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { type ContentStore, type Log, runAll, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { type ContentStore, type Ending, endAll, type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
@@ -131,11 +131,11 @@ async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | 
 
 /** Starts the parts of a service. If one fails, the parts before it end; the store stays open, as the caller has opened it. */
 export async function runService(declared: Service, options: RunOptions): Promise<WorkingService> {
-  const ends: (() => unknown)[] = []
+  const ends: Ending[] = []
   try {
     return await startParts(declared, options, ends)
   } catch (error) {
-    await runAll(ends).catch(() => {})
+    await endAll(realWorld, ends).catch(() => {})
     throw error
   }
 }
@@ -154,17 +154,17 @@ async function startParts(
     privateTargets = false,
     ...options
   }: RunOptions,
-  ends: (() => unknown)[],
+  ends: Ending[],
 ): Promise<WorkingService> {
   const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
-  if (counting) ends.unshift(counting.close)
-  if (observed) ends.unshift(observed.end)
+  if (counting) ends.unshift({ what: 'the connection to Redis', end: counting.close })
+  if (observed) ends.unshift({ what: 'metrics', end: observed.end })
   const telemetry = observed?.telemetry
   const store = telemetry?.measured(opened) ?? opened
   const versioned = { ...declared, choice: previewVersions(declared.choice, preview) }
   const { service, unwatch } = await watchOwn(versioned, json, telemetry)
-  ends.unshift(unwatch)
+  ends.unshift({ what: 'the watch over handlers', end: unwatch })
   let open = true
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store), contents)
   warnOfClock(store, rest.log)
@@ -174,10 +174,10 @@ async function startParts(
   setWebhookTerms(service, store, world, privateTargets)
   const ledger = counting && { ledger: counting.ledger }
   const handlers = handlerSources(service, store, world, rest.log)
-  if (handlers) ends.unshift(handlers.close)
+  if (handlers) ends.unshift({ what: '`close` of the handlers', end: handlers.close })
   await handlers?.used()
   const operations = handlers && startWorker(service, handlers)
-  if (operations) ends.unshift(operations.stop)
+  if (operations) ends.unshift({ what: 'operations', end: operations.stop })
   const context: ServerContext = {
     ...(operations && { wakeWorker: operations.wake }),
     ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
@@ -194,7 +194,7 @@ async function startParts(
     begin: () => {
       store.attend()
       background = startBackground(context)
-      ends.unshift(background.stop)
+      ends.unshift({ what: 'timers, events, reactions and webhooks', end: background.stop })
     },
     close: () => {
       open = false
@@ -203,7 +203,14 @@ async function startParts(
       endWaiting(world)
       await background?.endStreams()
     },
-    stop: () => runAll([...ends, store.close]),
+    stop: async () => {
+      const late = await endAll(realWorld, [...ends, { what: 'the store', end: store.close }])
+      if (late.length === 0) return
+      rest.log.error(
+        { late },
+        `The stop did not wait any longer for ${listInWords(late, 'and')}. What they were doing may be cut off.`,
+      )
+    },
   }
 }
 

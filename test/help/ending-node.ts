@@ -9,7 +9,8 @@ const patience = 4000
 
 const [scenario = '', database = ''] = process.argv.slice(2)
 const say = (word: string): unknown => process.stdout.write(`${word}\n`)
-const log = { info: () => {}, error: () => {}, warn: (_: object, message: string) => say(message) }
+const told = (_: object, message: string): unknown => say(message)
+const log = { info: () => {}, error: told, warn: told }
 
 const resource = { prefix: 'not', fields: { text: f.text() }, access: 'public' } as const
 const notes = service({ name: 'notes', resources: { notes: { ...resource, exports: true } } }) as Service
@@ -47,6 +48,8 @@ const scenarios: Readonly<Record<string, () => Promise<void>>> = {
         close: () => Promise.reject(new Error('The mail has no end.')),
       }),
     ),
+  'own close never ends': () =>
+    openAndClose(packed.handlers(handlers, { use: () => 1, close: () => new Promise(() => {}) })),
   'unread export': async () => {
     const app = await openApp(notes, { database, log })
     const answer = toFetch(app, { addressOf: () => '192.0.2.1' })

@@ -195,10 +195,8 @@ doors(
       assert.equal((await read(`${path}/revisions/4?against=2`, 'auditor')).status, 404)
       assert.equal((await read(`${path}/revisions/2`)).json.cost, 6)
       assert.equal((await read(`${path}/revisions/4`, 'auditor')).json.cost, undefined)
-      assert.deepEqual(Object.keys((await read(`${path}/revisions/4?against=1`, 'auditor')).json), [
-        'note',
-        'updatedAt',
-      ])
+      const { updatedAt: _, ...patch } = (await read(`${path}/revisions/4?against=1`, 'auditor')).json
+      assert.deepEqual(Object.keys(patch), ['note'])
     })
 
     spec('R237 R84', 'the list is read by cursor', async () => {

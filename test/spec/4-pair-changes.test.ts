@@ -173,3 +173,52 @@ doors('pairs and changes', school, (door) => {
     assert.deepEqual(await idsOf(door, `/orders/${own}/tags`), [])
   })
 })
+
+const noon = Date.parse('2026-11-20T12:00:00Z')
+
+doors(
+  'pairs that are linked again in the same millisecond',
+  school,
+  (door) => {
+    const sequences = async (item: string): Promise<number[]> => {
+      const { json } = await door.send('GET', `/events?item=${item}&limit=100`)
+      return json.data.map(({ sequence }: { sequence: number }) => sequence)
+    }
+    const isRising = (all: readonly number[]): boolean => all.every((one, i) => i === 0 || one > (all[i - 1] as number))
+
+    spec('R138 R207', 'have events with rising sequences, and another tag for another content', async () => {
+      const [student, course] = [
+        await made(door, '/students', { name: 'Ann' }),
+        await made(door, '/courses', { title: 'Go' }),
+      ]
+      const path = `/students/${student}/courses/${course}`
+      const tags = new Set<string>()
+      for (const grade of [1, 2, 3]) {
+        assert.equal((await door.send('PUT', path, { json: { grade } })).status, 201)
+        tags.add((await door.send('GET', path)).headers.etag as string)
+        assert.equal((await door.send('DELETE', path)).status, 204)
+        assert.equal((await door.send('GET', path)).status, 404)
+      }
+      assert.equal(tags.size, 3)
+      const all = await sequences(course)
+      assert.equal(all.length, 7) // one is of the course itself
+      assert.ok(isRising(all.slice(1)), all.join())
+    })
+
+    spec('R138 R207', 'have them in a batch too', async () => {
+      const [order, tag] = [await made(door, '/orders', {}), await made(door, '/tags', { name: 'batch' })]
+      const path = `/orders/${order}/tags/${tag}`
+      const operations = ['PUT', 'DELETE', 'PUT', 'DELETE', 'PUT'].map((method) => ({ method, path }))
+      const answer = await door.send('POST', '/batches', {
+        json: { operations },
+        mismatch: 'results have the bodies of any operation',
+      })
+      assert.equal(answer.status, 200, answer.text)
+      assert.deepEqual(await idsOf(door, `/orders/${order}/tags`), [tag])
+      const all = await sequences(tag)
+      assert.equal(all.length, 6)
+      assert.ok(isRising(all.slice(1)), all.join())
+    })
+  },
+  { now: () => noon },
+)

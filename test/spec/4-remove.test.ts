@@ -30,6 +30,13 @@ const depot = service({
       access: 'public',
       settings: { deleted: { retention: 'P90D' }, resource: { id: 'client' } },
     },
+    fleeting: {
+      prefix: 'fle',
+      plural: true,
+      fields,
+      access: 'public',
+      settings: { deleted: { retention: 'PT0S' }, resource: { id: 'client' } },
+    },
     lasting: { prefix: 'las', plural: true, fields, access: 'public', settings: { resource: { id: 'client' } } },
     stages: { prefix: 'stg', fields, access: 'public', settings: { deleted: { retention: 'P30D' } } },
     seats: {
@@ -189,6 +196,22 @@ doors(
           method,
         )
     })
+
+    spec(
+      'R134 R91',
+      'an identifier that is free at once is created in the same millisecond with a new tag',
+      async () => {
+        const tags = new Set<string>()
+        for (const name of ['A', 'B', 'C']) {
+          const made = await door.send('POST', '/fleeting', { json: { id: 'fle_again', name } })
+          assert.equal(made.status, 201, made.text)
+          tags.add(made.headers.etag as string)
+          assert.equal(await asks(door, 'DELETE', '/fleeting/fle_again'), '204')
+          assert.equal(await asks(door, 'GET', '/fleeting/fle_again'), '404 resource-not-found')
+        }
+        assert.equal(tags.size, 3)
+      },
+    )
 
     spec('R134 R91', 'a forgotten identifier is free again, and its tags are new', async () => {
       const json = { id: 'bri_again', name: 'A' }
