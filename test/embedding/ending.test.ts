@@ -58,7 +58,7 @@ test('although the `close` of the handlers fails, which `app.close` reports', { 
   ])
 })
 
-test('although the `close` of the handlers never ends, which a line of the log names', { timeout: 60_000 }, async (t) => {
+test('although the `close` of the handlers never ends, which the log names', { timeout: 60_000 }, async (t) => {
   assert.deepEqual(await said('own close never ends', await ownDatabase(t)), [
     'answered 201',
     'The stop did not wait any longer for `close` of the handlers. What they were doing may be cut off.',
