@@ -69,8 +69,10 @@ for (const [store, make] of places) {
     for (const id of ids) assert.equal((await ask('GET', `/carts/${id}`)).status, 410)
     assert.equal((await ask('DELETE', `/barrels/${await made('barrels', 'barrel')}`)).status, 204)
     assert.deepEqual([await left('barrels'), await left('wagons')], [count + 1, count])
+    // A tombstone that no answer shows is kept for ten minutes, for the revision of a row that is created again.
+    await place.rows("INSERT INTO bylaw_tombstones (collection, id, time, revision) VALUES ('cans', 'can_old', 1, 1)")
     const can = `/cans/${await made('cans', 'can')}`
     assert.equal((await ask('DELETE', can)).status, 204)
-    assert.deepEqual([(await ask('GET', can)).status, await left('cans')], [404, 0])
+    assert.deepEqual([(await ask('GET', can)).status, await left('cans')], [404, 1])
   })
 }
