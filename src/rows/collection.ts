@@ -115,6 +115,8 @@ export interface Collection {
   readonly history?: true
   /** How many milliseconds a tombstone is kept; null for ever. R134. */
   readonly retention: number | null
+  /** Whether deleted rows leave tombstones: also if no answer shows them, where an id may be used again. */
+  readonly leavesTombstones: boolean
 }
 
 /** Whether changes of rows are recorded, as events or in their history. */

@@ -6,7 +6,7 @@ import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Remove } from '../flow/plan.ts'
 import { type EventValues, eventValues, ledgersOf } from '../ledgers/outbox.ts'
 import { oldestTombstone, sweepingPart } from '../ledgers/tombstones.ts'
-import { type Cell, keyColumns, storedNameOf } from '../rows/collection.ts'
+import { type Cell, type Collection, keyColumns, storedNameOf } from '../rows/collection.ts'
 import { literal, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { type Statement, tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import {
@@ -48,7 +48,8 @@ export function* combinedRemove(
   const last = event ? revision + 1 : revision
   const owner = collection.account === null ? null : key.account
   const values: Cell[] = [...rowKeyValues(collection, key, dialect), revision]
-  values.push(last, tombstoneId(collection, key), time, owner)
+  if (isRemembered(collection, event)) values.push(last)
+  if (collection.leavesTombstones) values.push(tombstoneId(collection, key), time, owner)
   if (collection.retention !== null) values.push(oldestTombstone(context, collection.retention, time))
   if (event) values.push(shape, doc, ...ownEventValues(event))
   const texts = own.prepared.form(`remove${event ? ` ${recordingName(event)}` : ''}`, () =>
@@ -56,6 +57,10 @@ export function* combinedRemove(
   )
   return { ...texts, values, autocommit: 'write' }
 }
+
+/** Whether a statement uses the last revision of the row: it leaves a tombstone, or records the deletion. */
+const isRemembered = ({ leavesTombstones }: Collection, event: EventValues | null): boolean =>
+  leavesTombstones || event !== null
 
 /** Whether the event of a deletion has no further rows: neither joined ones, nor its own for nodes of other declarations. */
 const isCompleteEvent = ({ eventJoins }: PreparedCollection, current: FoundRow): boolean =>
@@ -68,12 +73,13 @@ function removeTexts(
   context: StoreContext,
 ): StatementText {
   const { dialect } = context
-  const { retention } = collection
+  const { retention, leavesTombstones } = collection
   const names = keyColumns(collection)
   const types: ListType[] = [...textTypes(names), 'bigint']
   const last = types.length
-  const stone = last + 1
-  types.push('bigint', 'text', 'bigint', 'text')
+  if (isRemembered(collection, event)) types.push('bigint')
+  const stone = types.length
+  if (leavesTombstones) types.push('text', 'bigint', 'text')
   const expiry = types.length
   if (retention !== null) types.push('bigint')
   const shape = types.length
@@ -83,7 +89,11 @@ function removeTexts(
   const name = literal(storedNameOf(collection))
 
   const parts = (from: string, value: (i: number) => string, oldest: string, isBatch: boolean): readonly string[] => [
-    `stone AS (INSERT INTO ${tombstoneTable} (collection, id, time, revision, owner) SELECT ${[name, value(stone), value(stone + 1), value(last), value(stone + 2)].join(', ')}${from})`,
+    ...(leavesTombstones
+      ? [
+          `stone AS (INSERT INTO ${tombstoneTable} (collection, id, time, revision, owner) SELECT ${[name, value(stone), value(stone + 1), value(last), value(stone + 2)].join(', ')}${from})`,
+        ]
+      : []),
     ...(retention === null ? [] : [sweepingPart(name, oldest, isBatch, dialect)]),
     ...recorded(from, value),
   ]

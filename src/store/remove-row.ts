@@ -66,7 +66,8 @@ function* removeWithDependents(context: StoreContext, plan: Remove, combined: St
       yield* updateRemoteEntries(context, own, { key: row.key, time }, storedDocumentOf(gone), null)
     if (context.dropped) yield deleteCopiesStatement(row.collection, row.key, null, context.dialect)
     yield* forgetReferrers(context, row.collection, row.key)
-    yield* writeTombstone(context, row.collection, row.key, { revision: last, time })
+    if (row.collection.leavesTombstones)
+      yield* writeTombstone(context, row.collection, row.key, { revision: last, time })
   }
   for (const row of sweepTargets(context, [...going.values()])) yield* sweepTombstones(context, row, time)
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
