@@ -25,8 +25,10 @@ import {
 import type { ImportTools } from './import-tools.ts'
 import { linesIn } from './lines.ts'
 
-/** How many lines a transaction has, and how many bytes, except for its last line. */
-const [mostRows, mostBytes] = [500, 1024 * 1024]
+/** How many lines a transaction has: fewer where all other writes wait for its end. */
+const mostRows = { all: 500, following: 1000 } as const
+/** How many bytes it has, except for its last line. */
+const mostBytes = 1024 * 1024
 
 /** After this number of lines, other requests and the answers of the database get a turn. */
 const mostAtOnce = 50
@@ -159,7 +161,8 @@ class Import {
     if (this.#rows.length === 0) this.#since = this.#intent.world.monotonic()
     this.#rows.push({ line, item: this.#read(line, document) })
     this.#bytes += bytes
-    const isFull = this.#rows.length >= (this.#tools.isHandled ? 1 : mostRows) || this.#bytes >= mostBytes
+    const { isHandled, store } = this.#tools
+    const isFull = this.#rows.length >= (isHandled ? 1 : mostRows[store.keepsOrder]) || this.#bytes >= mostBytes
     if (isFull) await this.#begin()
   }
 

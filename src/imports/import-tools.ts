@@ -9,7 +9,7 @@ export interface ImportTools {
   /** The content as it arrives, decoded. */
   readonly content: AsyncIterable<Uint8Array>
   readonly reader: RowReader
-  readonly store: Pick<Store, 'execute'>
+  readonly store: Pick<Store, 'execute' | 'keepsOrder'>
   /** What the caller may do, where that depends on rows. */
   readonly rights: RowRights | undefined
   /** Executes a plan; one with handlers is made again when they have decided. */

@@ -4,7 +4,7 @@ import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { Create } from '../flow/plan.ts'
 import { claimTable, keptRowText } from '../ledgers/idempotency-claims.ts'
 import type { EventValues } from '../ledgers/outbox.ts'
-import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
+import { type Collection, keyColumns } from '../rows/collection.ts'
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
 import {
@@ -43,7 +43,7 @@ export function combinedCreate(
     return null
   const { collection, shape } = own
   const { doc, cells } = plan.row
-  const values: Cell[] = [...rowKeyValues(collection, plan.key, dialect), revision, shape, doc, hidden, ...cells]
+  const values = rowKeyValues(collection, plan.key, dialect).concat([revision, shape, doc, hidden], cells)
   const targets = held.map(({ collection: name }) => (context.collections.get(name) as PreparedCollection).collection)
   for (const [i, { id }] of held.entries())
     values.push(...rowKeyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }, dialect))

@@ -48,9 +48,9 @@ function* writeAlike(
   outcomes: Outcome[],
 ): Steps<Outcome | null> {
   const rows = yield { text, values: [], lists: { types, rows: alike.map(({ values }) => values) } }
-  const written = new Set(rows.map((row) => row.at0))
+  const written = rows.length < alike.length && new Set(rows.map((row) => row.at0))
   for (const { plan } of alike) {
-    if (written.has(plan.key.id)) outcomes.push(createdAlone(context, plan))
+    if (!written || written.has(plan.key.id)) outcomes.push(createdAlone(context, plan))
     else {
       const refused = yield* finish(createAfterwards(context, plan), outcomes)
       if (refused) return refused
