@@ -56,7 +56,7 @@ export const wordColumnOf = (name: string, longest: number): Column => ({
   of: (document) => valueAt(document, name),
   cell: (value) => wordsCell(value, longest),
   required: false,
-  most: null,
+  most: longest,
   isWords: true,
 })
 

@@ -1,6 +1,7 @@
 /** Search index: finds rows by the beginnings of words, and says how well they match. Pure. The store. R235. */
 import { type Cell, type Collection, keyColumns, wordColumns } from '../rows/collection.ts'
-import { type Dialect, literal, quoted } from './dialect.ts'
+import { type Dialect, literal, quoted, sqliteDialect, truncatedName } from './dialect.ts'
+import type { Statement } from './statements.ts'
 
 /** The table of an index, and its columns of words. */
 interface SearchIndex {
@@ -101,18 +102,21 @@ interface SearchBinding {
 /** Stands in queries for the mark of the account; no word contains it. */
 const placeOfAccount = '\u0001'
 
-/** The rows of a list whose words begin with all of these: what to join before the table, and the condition. */
+/**
+ * The rows of a list whose words begin with all of these: what to join before the table, the condition, and what finds as many
+ * rows by the index alone, if that is possible.
+ */
 export function searchJoin(
   collection: Collection,
   words: readonly string[],
   binding: SearchBinding,
-): { readonly join: string; readonly condition: string } {
+): { readonly join: string; readonly condition: string; readonly alone: string | null } {
   const { dialect } = binding
   const [[name, columns] = ['', []]] = searchIndexOf(collection)
   const key = keyColumns(collection)
   if (dialect.name === 'postgres') {
     const query = searchQuery(key, words, (word) => `'${word.replace(/['\\]/g, '$&$&')}':*`, ' & ', binding)
-    return { join: '', condition: `${wordVector({ key, columns }, dialect)} @@ CAST(${query} AS tsquery)` }
+    return { join: '', alone: null, condition: `${wordVector({ key, columns }, dialect)} @@ CAST(${query} AS tsquery)` }
   }
   const query = searchQuery(key, words, (word) => `"${word.replaceAll('"', '""')}" *`, ' AND ', binding)
   const [index, numbers, table] = [quoted(name), numbersTable(name), quoted(collection.table)]
@@ -122,6 +126,7 @@ export function searchJoin(
   // SQLite joins in the order of a cross join; by itself it might read all rows of an account, or all in the order of the list.
   return {
     join: `${index} CROSS JOIN `,
+    alone: key.includes('account') ? null : `${index} WHERE ${index} MATCH ${query}`,
     condition: `${index} MATCH ${query} AND ${table}.rowid = CASE WHEN ${isNumbered} THEN ${index}.rowid ELSE (${byKey}) END`,
   }
 }
@@ -138,6 +143,29 @@ function searchQuery(
   const query = bind(words.map((word) => prefix(placeOfAccount + word)).join(and))
   const mark = accountMark(bind(account), dialect)
   return dialect.name === 'sqlite' ? `replace(${query}, char(1), ${mark})` : `replace(${query}, chr(1), ${mark})`
+}
+
+/** A table of the connection, which lists the words of an index of SQLite with their rows, in the order of the words. */
+const termsTable = (name: string): string => `temp.${quoted(`${name}__terms`)}`
+
+/**
+ * Makes the statement that counts, up to a limit, how often words are in an index of SQLite that begin with one; and the one that must
+ * run before it. A match with a limit is no such count: FTS5 first reads all entries of all words with a beginning.
+ */
+export function wordCount(collection: Collection, upTo: number) {
+  const [[name] = ['']] = searchIndexOf(collection)
+  const terms = termsTable(name)
+  const mark = collection.account === null ? '' : `lower(${accountMark('?2', sqliteDialect)}) || `
+  const begin = `${mark}?1`
+  const some = `SELECT 1 FROM ${terms} WHERE term >= ${begin} AND term < ${begin} || CAST(x'ff' AS TEXT) LIMIT ${upTo}`
+  const declare = `CREATE VIRTUAL TABLE IF NOT EXISTS ${terms} USING fts5vocab ('main', ${literal(truncatedName(name))}, 'instance')`
+  return {
+    declare: { text: declare, values: [] } satisfies Statement,
+    of: (word: string, account: Cell): Statement => ({
+      text: `SELECT count(*) AS total FROM (${some})`,
+      values: collection.account === null ? [word] : [word, account],
+    }),
+  }
 }
 
 /** What a word costs that a field does not have: more than any place. */

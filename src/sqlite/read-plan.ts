@@ -13,6 +13,7 @@ import { isBounded } from '../sql/ranges.ts'
 import { tombstoneId } from '../sql/statements.ts'
 import { joinedKey, joinedText } from '../store/joined.ts'
 import { perform } from '../store/perform.ts'
+import type { BoundedSearches } from './bounded-search.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { ThreadReader } from './thread-reader.ts'
 import type { WriteCounts } from './write-counts.ts'
@@ -29,6 +30,7 @@ export interface SqliteReadDeps {
   /** Starts a thread for one reading; null for a database in memory. */
   readonly ownReader: (() => ThreadReader) | null
   readonly readings: Readings
+  readonly searches: BoundedSearches
   /** Totals, each with the write count of its collection. */
   readonly totals: Remembered<number | null, number>
   readonly counts: WriteCounts
@@ -115,11 +117,15 @@ function readWhole(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<O
 }
 
 function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
-  const { context, reader } = looking
+  const { context, reader, searches } = looking
   const own = context.collections.get(plan.collection) as PreparedCollection
   const total = plan.countTo === null ? null : knownTotal(looking, plan)
-  if (reader !== null && !isBounded(own.collection, resolveList(context, plan), context.dialect))
-    return readListOnThread(looking, plan, reader, total)
+  const list = resolveList(context, plan)
+  if (reader !== null && !isBounded(own.collection, list, context.dialect)) {
+    const read = () => rememberTotal(looking, plan, readInLoop(looking, plan))
+    const few = dependsOnOthers(list) ? null : searches.readIfFew(own.collection, list, read)
+    return few ?? readListOnThread(looking, plan, reader, total)
+  }
   if (total !== undefined) return withTotal(readInLoop(looking, { ...plan, countTo: null }), total)
   if (reader === null || (plan.countTo as number) <= maxCountInLoop)
     return rememberTotal(looking, plan, readInLoop(looking, plan))

@@ -17,6 +17,7 @@ import { sqliteDialect } from '../sql/dialect.ts'
 import { metaTable } from '../sql/statements.ts'
 import { mostTotals } from '../store/read-page.ts'
 import { batchedWrites } from './batch.ts'
+import { boundedSearches } from './bounded-search.ts'
 import { sqliteClock } from './clock.ts'
 import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
 import { runSqliteRead, type SqliteReadDeps } from './read-plan.ts'
@@ -128,6 +129,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     reader: thread,
     ownReader: file === null ? null : () => snapshotReader(file, world),
     readings,
+    searches: boundedSearches(run, world),
     totals,
     counts,
     rows,
