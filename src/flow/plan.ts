@@ -128,6 +128,7 @@ export interface RowRights {
 
 /** The term of an order by how well rows match a search. R235. */
 export const byRelevance: Term = { column: 'relevance', descending: false, nulls: 'none' }
+export const isRelevance = ({ column }: Pick<Term, 'column'>): boolean => column === byRelevance.column
 
 /** A condition, and those of its alternatives. */
 const conditionsIn = (one: Condition): readonly Condition[] =>

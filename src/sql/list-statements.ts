@@ -1,5 +1,5 @@
 /** List statements: compiles lists, their totals and their pages into SQL. The store. */
-import { byRelevance, type ListRows } from '../flow/plan.ts'
+import { isRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { alternativeParts, isSlot, type KeyRange, listParts, withStricterBounds } from './ranges.ts'
@@ -37,7 +37,7 @@ export function listStatement(
 }
 
 function placesOf(collection: Collection, plan: ListRows, dialect: Dialect): string {
-  const { say } = statementBinding(dialect, collection, plan)
+  const { say } = statementBinding(dialect, collection, { ...plan, where: [] })
   return plan.order.map(({ column }, i) => `, CAST(${say(column)} AS TEXT) AS place${i}`).join('')
 }
 
@@ -91,7 +91,7 @@ function selectStatement(selection: Selection): Statement {
   const parts = cut.offset === 0 ? alternativeParts(collection, plan, dialect) : []
   if (parts.length > 0) return selectViaParts(selection, parts)
   // The keys alone have neither the columns of a join nor a relevance to order by.
-  const isOwn = plan.order.every(({ column, reach }) => !reach && column !== byRelevance.column)
+  const isOwn = plan.order.every((term) => !term.reach && !isRelevance(term))
   const isFar = dialect.passesKeys && cut.offset !== 0 && isOwn
   return isFar ? selectViaKeys(selection) : selectDirectly(selection)
 }
@@ -166,11 +166,17 @@ export function selectDirectly(
   return { text: merged ? `SELECT ${resultColumns.join(', ')} FROM (${text}) AS merged` : text, values }
 }
 
-/** Aggregates the rows of a list into one row: a page costs half of what its rows cost one by one. */
-export const aggregateStatement = ({ text, values }: Statement, { documentsAggregate }: Dialect): Statement => ({
-  text: `SELECT count(*) AS count, min(shape) AS oldest, max(shape) AS newest, ${documentsAggregate} AS docs FROM (${text}) AS page`,
-  values,
-})
+/**
+ * Aggregates the rows of a list into one row: a page costs half of what its rows cost one by one. With `ranked` their
+ * relevance is aggregated too, which no document contains.
+ */
+export function aggregateStatement(selection: Omit<Selection, 'what'>, ranked: boolean): Statement {
+  const [column, all] = ranked ? [', relevance', ", string_agg(CAST(relevance AS TEXT), ',') AS ranks"] : ['', '']
+  const { text, values } = selectStatement({ ...selection, what: `doc, shape${column}` })
+  const docs = `${selection.dialect.documentsAggregate} AS docs${all}`
+  const shapes = 'min(shape) AS oldest, max(shape) AS newest'
+  return { text: `SELECT count(*) AS count, ${shapes}, ${docs} FROM (${text}) AS page`, values }
+}
 
 /**
  * Counts the rows that match, in a whole list or in a key range, up to a limit; on a sharded database all of them, as each shard
@@ -185,9 +191,11 @@ export function countStatement(
 ): Statement {
   const unordered = { ...plan, order: [] } // a count needs no order, so no joins
   const binding_ = statementBinding(dialect, collection, range === null ? unordered : plan)
-  const where = whereClause(collection, plan, range?.bounds ?? [], binding_)
-  const { from } = binding_
-  if (dialect.distribute) return { text: `SELECT count(*) AS total FROM ${from}${where}`, values: binding_.values }
-  const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
+  const { from, search } = binding_
+  const isBySearchAlone = range === null && plan.parent === null && plan.where.length === 1
+  const rows =
+    (isBySearchAlone && search?.alone) || `${from}${whereClause(collection, plan, range?.bounds ?? [], binding_)}`
+  if (dialect.distribute) return { text: `SELECT count(*) AS total FROM ${rows}`, values: binding_.values }
+  const some = `SELECT 1 FROM ${rows} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }

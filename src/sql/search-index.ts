@@ -101,18 +101,21 @@ interface SearchBinding {
 /** Stands in queries for the mark of the account; no word contains it. */
 const placeOfAccount = '\u0001'
 
-/** The rows of a list whose words begin with all of these: what to join before the table, and the condition. */
+/**
+ * The rows of a list whose words begin with all of these: what to join before the table, the condition, and what finds as many
+ * rows by the index alone, if that is possible.
+ */
 export function searchJoin(
   collection: Collection,
   words: readonly string[],
   binding: SearchBinding,
-): { readonly join: string; readonly condition: string } {
+): { readonly join: string; readonly condition: string; readonly alone: string | null } {
   const { dialect } = binding
   const [[name, columns] = ['', []]] = searchIndexOf(collection)
   const key = keyColumns(collection)
   if (dialect.name === 'postgres') {
     const query = searchQuery(key, words, (word) => `'${word.replace(/['\\]/g, '$&$&')}':*`, ' & ', binding)
-    return { join: '', condition: `${wordVector({ key, columns }, dialect)} @@ CAST(${query} AS tsquery)` }
+    return { join: '', alone: null, condition: `${wordVector({ key, columns }, dialect)} @@ CAST(${query} AS tsquery)` }
   }
   const query = searchQuery(key, words, (word) => `"${word.replaceAll('"', '""')}" *`, ' AND ', binding)
   const [index, numbers, table] = [quoted(name), numbersTable(name), quoted(collection.table)]
@@ -122,6 +125,7 @@ export function searchJoin(
   // SQLite joins in the order of a cross join; by itself it might read all rows of an account, or all in the order of the list.
   return {
     join: `${index} CROSS JOIN `,
+    alone: key.includes('account') ? null : `${index} WHERE ${index} MATCH ${query}`,
     condition: `${index} MATCH ${query} AND ${table}.rowid = CASE WHEN ${isNumbered} THEN ${index}.rowid ELSE (${byKey}) END`,
   }
 }

@@ -3,6 +3,7 @@
 import {
   byRelevance,
   type Condition,
+  isRelevance,
   type JoinedColumn,
   type ListRows,
   type PairedRows,
@@ -31,7 +32,7 @@ export function statementBinding(dialect: Dialect, collection: Collection, { ord
   }
   const words = where.flatMap((one) => (one.is === 'search' ? one.words : []))
   const search = words.length === 0 ? null : searchJoin(collection, words, { dialect, bind, account })
-  const isRanked = search !== null && order.some(({ column }) => column === byRelevance.column)
+  const isRanked = search !== null && order.some(isRelevance)
   const own = isRanked ? rowsWithRelevance(collection, words, { dialect, bind }) : quoted(collection.table)
   const joined = [own, ...joinedColumns.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
   return { values, bind, dialect, say, from: (search?.join ?? '') + joined, account, search }

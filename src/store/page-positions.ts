@@ -3,7 +3,7 @@
 import { type PreparedCollection, viewStoredRow } from '../catalog/context.ts'
 import type { ResultRow } from '../catalog/steps.ts'
 import { documentSeparator, type Position } from '../flow/outcome.ts'
-import { byRelevance, type ListRows } from '../flow/plan.ts'
+import { isRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../rows/collection.ts'
 
 /** The positions of the first and the last row; for an empty page, the position that it was requested from. */
@@ -18,21 +18,27 @@ export function endPositions(
   }
   const back = plan.window.from === 'place' // a page from the beginning needs no cursor to earlier rows
   const [first, last] = [docs.indexOf(documentSeparator), docs.lastIndexOf(documentSeparator)]
-  if (positions === null)
-    return [
-      back ? positionInDocument(own, plan, first < 0 ? docs : docs.slice(0, first)) : null,
-      positionInDocument(own, plan, last < 0 ? docs : docs.slice(last + documentSeparator.length)),
-    ]
+  const positionAt = (place: Position | undefined, doc: string): Cells =>
+    place?.length === plan.order.length
+      ? positionInColumns(own, plan, place)
+      : positionInDocument(own, plan, doc, place?.[0])
   return [
-    back ? positionInColumns(own, plan, positions[0] as Position) : null,
-    positionInColumns(own, plan, positions.at(-1) as Position),
+    back ? positionAt(positions?.[0], first < 0 ? docs : docs.slice(0, first)) : null,
+    positionAt(positions?.at(-1), last < 0 ? docs : docs.slice(last + documentSeparator.length)),
   ]
 }
 
-/** The position of a row, read from its document. */
-function positionInDocument({ collection }: PreparedCollection, { order }: ListRows, doc: string): Cells {
+/** The position of a row, read from its document and its relevance. */
+function positionInDocument(
+  { collection }: PreparedCollection,
+  { order }: ListRows,
+  doc: string,
+  relevance: string | null | undefined,
+): Cells {
   const document = JSON.parse(doc) as Record<string, unknown>
-  return order.map(({ column: name }) => {
+  return order.map((term) => {
+    if (isRelevance(term)) return BigInt(relevance as string)
+    const { column: name } = term
     const column = collection.columns.find((one) => one.name === name)
     return column ? cellIn(column, document) : (document.id as string)
   })
@@ -41,9 +47,9 @@ function positionInDocument({ collection }: PreparedCollection, { order }: ListR
 /** The position of a row, read from the texts of its columns. */
 export function positionInColumns({ collection }: PreparedCollection, { order }: ListRows, place: Position): Cells {
   const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
-  return order.map(({ column, reach }, i) => {
+  return order.map((term, i) => {
     const value = place[i] ?? null
-    const type = column === byRelevance.column ? 'integer' : (reach?.type ?? types.get(column))
+    const type = isRelevance(term) ? 'integer' : (term.reach?.type ?? types.get(term.column))
     return value !== null && type === 'integer' ? BigInt(value) : value
   })
 }
@@ -55,7 +61,7 @@ export const positionTexts = (place: Cells | null): Position | null =>
 export interface PagePart {
   readonly count: number
   readonly docs: string
-  /** The position of each row; null if it can be read from the document. */
+  /** The position of each row, or only its relevance if the rest can be read from the document; null if all can. */
   readonly positions: readonly Position[] | null
   /** Whether all documents have the current shape. */
   readonly current: boolean
@@ -119,3 +125,13 @@ export const partOfRows = (
 
 export const placeOf = ({ order }: ListRows, row: ResultRow): Position =>
   order.map((_, i) => row[`place${i}`] as string | null)
+
+/** Whether documents of all these shapes can be answered as they are stored. */
+export function areSameShape({ alike }: PreparedCollection, oldest: number, newest: number): boolean {
+  for (let shape = oldest; shape <= newest; shape++) if (!alike.has(shape)) return false
+  return true
+}
+
+/** How many rows a list has whose last page was read; null if it may have others. */
+export const totalOfLastPage = ({ window }: ListRows, count: number, more: boolean): number | null =>
+  more || window.from !== 'offset' || (count === 0 && window.offset > 0) ? null : window.offset + count

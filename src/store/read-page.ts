@@ -3,7 +3,7 @@
 import { type PreparedCollection, preparedCollection, type StoreContext } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { Page } from '../flow/outcome.ts'
-import type { ListRows, Window } from '../flow/plan.ts'
+import { isRelevance, type ListRows, type Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { keyColumns } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -24,6 +24,7 @@ import { shardKeyIn } from '../sql/where.ts'
 import { type PageExtras, pageWithExtras } from './combined.ts'
 import {
   appendPart,
+  areSameShape,
   type Cells,
   emptyPart,
   endPositions,
@@ -33,6 +34,7 @@ import {
   placeOf,
   positionInColumns,
   positionTexts,
+  totalOfLastPage,
   withoutLastRow,
 } from './page-positions.ts'
 
@@ -65,7 +67,7 @@ export function* readPage(context: StoreContext, list: ListRows): Steps<Page> {
   // On a sharded database, an aggregate would have to move the rows between machines first.
   const rowByRow =
     context.dialect.distribute !== null ||
-    (list.withPositions && !list.order.every(({ column }) => own.columnsInDocument.has(column)))
+    (list.withPositions && !list.order.every((term) => isRelevance(term) || own.columnsInDocument.has(term.column)))
   const reach = { context, own, rowByRow, ...withSlots(list, context.dialect) }
   const { plan } = reach
   const joined = yield* readWindow({ ...reach, extras: extrasOf(context, plan) })
@@ -73,7 +75,8 @@ export function* readPage(context: StoreContext, list: ListRows): Steps<Page> {
   const { limit } = plan.window
   const more = all.count > limit
   const page = inListOrder(plan, more ? withoutLastRow(all) : all)
-  const total = plan.countTo === null ? null : yield* countUpTo(reach, plan.countTo, joined.total)
+  const known = joined.total ?? totalOfLastPage(plan, page.count, more)
+  const total = plan.countTo === null ? null : yield* countUpTo(reach, plan.countTo, known)
   const [first, last] =
     plan.withPositions && (more || plan.window.from === 'place') ? endPositions(own, plan, page) : noEnds
   const sides = yield* findNeighbours(reach, { first, last, otherSide: joined.otherSide }, more)
@@ -130,7 +133,12 @@ function* readRange(
   return {
     count,
     docs: row.docs as string,
-    positions: null,
+    positions:
+      row.ranks === undefined
+        ? null
+        : String(row.ranks)
+            .split(',')
+            .map((rank) => [rank]),
     current: areSameShape(own, Number(row.oldest), Number(row.newest)),
     ...extraAnswers,
   }
@@ -176,17 +184,10 @@ function rangeStatement(
   cut: OffsetAndLimit,
 ): Statement {
   const { dialect } = context
-  const listed = { ...plan, withPositions: rowByRow && plan.withPositions }
-  const statement = listStatement(own.collection, listed, range, { ...cut, withWriteOnly: rowByRow }, dialect)
-  if (rowByRow) return statement
-  const joined = aggregateStatement(statement, dialect)
+  if (rowByRow) return listStatement(own.collection, plan, range, { ...cut, withWriteOnly: true }, dialect)
+  const ranked = plan.withPositions && plan.order.some(isRelevance)
+  const joined = aggregateStatement({ collection: own.collection, plan, range, cut, dialect }, ranked)
   return extras ? pageWithExtras(joined, own.collection, plan, extras, dialect) : joined
-}
-
-/** Whether documents of all these shapes can be answered as they are stored. */
-function areSameShape({ alike }: PreparedCollection, oldest: number, newest: number): boolean {
-  for (let shape = oldest; shape <= newest; shape++) if (!alike.has(shape)) return false
-  return true
 }
 
 /** The rows from an offset on. */

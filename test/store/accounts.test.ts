@@ -64,7 +64,10 @@ function planOf(name: string, text: string, parent: string | null): ListRows {
   }
 }
 
-/** The query plan of SQLite for a list and its count if no row is found. */
+/** What a page returns that is not the last one, so that its list is counted. */
+const fullPage = { count: 1000, docs: '{},\n{}', oldest: 1, newest: 1 }
+
+/** The query plans of SQLite for a list and its count. */
 function details(plan: ListRows): string[] {
   const found: string[] = []
   const run = ({ text, values }: Statement) => {
@@ -73,7 +76,7 @@ function details(plan: ListRows): string[] {
       .map(({ detail }) => String(detail))
       .filter((line) => !/CO-ROUTINE|SCAN (matching|page)/.test(line))
     found.push(...own)
-    return /^SELECT 1/.test(text) ? [{ found: 1 }] : /^SELECT count/.test(text) ? [{ total: 0 }] : []
+    return /^SELECT 1/.test(text) ? [{ found: 1 }] : /^SELECT count/.test(text) ? [{ ...fullPage, total: 0 }] : []
   }
   runSteps(perform(shelves, plan), run)
   return found
