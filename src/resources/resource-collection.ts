@@ -73,14 +73,15 @@ export function collectionOf(
     ...behaviourOf(declaration, context.events),
     ...(hasEvents(declaration, context.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
-    retention: settings.deleted.retention,
-    leavesTombstones: settings.deleted.retention !== 0 || mayUseIdsAgain(declaration, settings),
+    ...memoryOfDeleted(declaration, settings),
   }
 }
 
-/** Whether clients choose ids; the service itself makes a new one for each row. */
-const mayUseIdsAgain = ({ key, methods }: ResourceDeclaration, { resource }: Settings): boolean =>
-  key !== undefined || resource.id === 'client' || (methods?.includes('create') ?? true)
+/** What is kept of deleted rows: tombstones without a time for answers are only needed if clients choose ids. */
+function memoryOfDeleted({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
+  const mayUseIdsAgain = key !== undefined || resource.id === 'client' || (methods?.includes('create') ?? true)
+  return { retention, leavesTombstones: retention !== 0 || mayUseIdsAgain }
+}
 
 /** The fields of summaries, and the fields with an index of their own: as access rules need it: such an index also serves a summary of one field. */
 function indexedFields(declaration: ResourceDeclaration, named: ReadonlySet<string>) {
