@@ -1,4 +1,5 @@
 /** One PostgreSQL server for all tests of a run, with a separate schema for each store. */
+import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { buildPackage } from './built.ts'
 import { type Cluster, cluster, useTemplate } from './cluster.ts'
@@ -59,6 +60,15 @@ async function dropSchema(url: string, name: string, tries = 5): Promise<void> {
     if ((error as { readonly code?: string }).code !== '40P01' || tries === 1) throw error
     await dropSchema(url, name, tries - 1)
   }
+}
+
+/** A connection that ends with the test, also if the test fails: an open one would keep its process from ending. */
+export async function connected(t: TestContext, url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  t.after(() => client.end())
+  return client
 }
 
 /** Runs a statement on a connection outside of the store. */

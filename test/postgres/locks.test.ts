@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
-import pg from 'pg'
 import { nodeOn } from '../help/places.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { connected, freshPostgres, sql } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 import { node, serviceOnServer } from './service-on-server.ts'
 
@@ -26,9 +25,7 @@ test('reads of a locked table do not block others, and are refused with 503 or a
       return `/${name}/${made.json.id}`
     }),
   )
-  const client = new pg.Client(server.url)
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connected(t, server.url)
   await client.query('BEGIN')
   await client.query('LOCK TABLE things IN ACCESS EXCLUSIVE MODE')
   const order: string[] = []
@@ -49,7 +46,6 @@ test('reads of a locked table do not block others, and are refused with 503 or a
   const held = Array.from({ length: 30 }, () => own.call('GET', thing as string))
   await own.call('GET', other as string)
   await client.query('COMMIT')
-  await client.end()
   for (const { status } of await Promise.all(held)) assert.equal(status, 200)
   assert.deepEqual(
     own.errors.filter((about) => /internal-error/.test(JSON.stringify(about))),
@@ -82,8 +78,7 @@ test('R114: a deletion that waited for a change of its row is refused', { timeou
   t.after(own.close)
   const made = await own.call('POST', '/things', { name: 'a' })
   const path = `/things/${made.json.id}`
-  const [client, watcher] = [new pg.Client(server.url), new pg.Client(server.url)]
-  await Promise.all([client.connect(), watcher.connect()])
+  const [client, watcher] = [await connected(t, server.url), await connected(t, server.url)]
   await client.query('BEGIN')
   await client.query('UPDATE things SET revision = revision + 1')
   const removed = own.call('DELETE', path, undefined, { 'if-match': String(made.etag) })
@@ -91,7 +86,6 @@ test('R114: a deletion that waited for a change of its row is refused', { timeou
   const waits = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
   while ((await watcher.query(waits)).rowCount === 0);
   await client.query('COMMIT')
-  await Promise.all([client.end(), watcher.end()])
   assert.deepEqual([(await removed).status, (await own.call('GET', path)).status], [412, 200])
 })
 
@@ -123,9 +117,7 @@ test('R226: a write that waits for a row has not locked the rows that follow it'
   t.after(close)
   const make = async (path: string): Promise<string> => (await ask('POST', path, { size: 0 })).json.id
   const [cup, one, other] = [await make('/cups'), await make('/mugs'), await make('/mugs')]
-  const client = new pg.Client(url)
-  await client.connect()
-  t.after(() => client.end())
+  const client = await connected(t, url)
   await client.query('BEGIN')
   const { rows } = await client.query('SELECT pg_backend_pid() AS own FROM cups WHERE id = $1 FOR UPDATE', [cup])
   const write = ask('POST', '/moves', { cup, one, other })

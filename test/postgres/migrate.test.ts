@@ -6,10 +6,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { f, service } from 'bylaw'
-import pg from 'pg'
 import { leaseTimes } from '../../src/postgres/lease.ts'
 import { openPostgresMigration } from '../../src/postgres/open.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { connected, freshPostgres, sql } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 import { after, before, filled } from './stock.ts'
 
@@ -61,10 +60,7 @@ async function assertDone(url: string, count: number): Promise<void> {
 }
 
 const blocking = async (t: TestContext, url: string, statement: string) => {
-  const client = new pg.Client(url)
-  client.on('error', () => {})
-  await client.connect()
-  t.after(() => client.end())
+  const client = await connected(t, url)
   await client.query('BEGIN')
   await client.query(statement)
   return () => client.query('ROLLBACK')

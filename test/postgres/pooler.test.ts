@@ -8,14 +8,13 @@ import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import pg from 'pg'
 import { type Cluster, cluster, owner } from '../help/cluster.ts'
 import { folder as files, notes, post, run, served } from '../help/command.ts'
 import { type Compose, composeOf, deployText, instruction } from '../help/deployment.ts'
 import { freePort } from '../help/free-port.ts'
 import { metricValue, readOpenMetrics } from '../help/open-metrics.ts'
 import { nodeOn } from '../help/places.ts'
-import { sql } from '../help/postgres.ts'
+import { connected, sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
 import { publishingShop } from '../help/publishing.ts'
 import { allGot, followedNode, followers } from './followed.ts'
@@ -125,12 +124,10 @@ test('no timeout stays in a connection, and all writes have them', { skip, timeo
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'timed' })
   for (let i = 0; i < 4; i++) assert.deepEqual(await sql(url, 'SHOW lock_timeout'), [{ lock_timeout: '0' }])
-  const holder = new pg.Client((server as Cluster).url)
-  await holder.connect()
+  const holder = await connected(t, (server as Cluster).url)
   await holder.query(`BEGIN; SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const late = await own.call('PATCH', `/things/${json.id}`, { count: 1 })
   assert.deepEqual([late.status, late.json.type], [503, 'timeout'])
-  await holder.end()
 })
 
 test('a cached list is not used after a crash that the connections survive', {

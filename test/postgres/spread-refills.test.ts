@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { count, f } from 'bylaw'
-import pg from 'pg'
 import { openMigration } from '../../src/terminal/open.ts'
+import { connected } from '../help/postgres.ts'
 import { watched } from '../help/spread.ts'
 import { until } from '../help/until.ts'
 import { type Node, node } from './service-on-server.ts'
@@ -45,10 +45,7 @@ async function heldShard(t: TestContext, url: string): Promise<{ shard: string; 
     END $$;
     CREATE TRIGGER held BEFORE UPDATE ON ${shard} FOR EACH ROW WHEN (NEW.id = '${last?.id}') EXECUTE FUNCTION held()`,
   )
-  const client = new pg.Client(url)
-  client.on('error', () => {})
-  await client.connect()
-  t.after(() => client.end())
+  const client = await connected(t, url)
   await client.query(`/* beside */ SELECT pg_advisory_lock(${key})`)
   return { shard, release: () => client.query(`/* beside */ SELECT pg_advisory_unlock(${key})`) }
 }

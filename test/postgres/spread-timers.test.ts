@@ -1,8 +1,8 @@
 /** On a database sharded like Citus, timers outlast kills, lost connections and locks. R223. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
 import { runDueTimers } from '../../src/timers/run-timers.ts'
+import { connected } from '../help/postgres.ts'
 import { spreadPlace } from '../help/spread.ts'
 import { reminding } from '../help/timer-node.ts'
 import {
@@ -37,8 +37,7 @@ test('R223: a row that another transaction has locked is moved within 10 s after
   const node = await opened(t, where.url)
   await runDueTimers(node.timers) // a first start looks for rows without a timer
   await makeTasks(node, 10)
-  const client = new pg.Client(where.url)
-  await client.connect()
+  const client = await connected(t, where.url)
   await client.query('BEGIN; /* beside */ SELECT id FROM tasks ORDER BY id LIMIT 1 FOR UPDATE')
   const moved = await runDueTimers(node.timers).finally(() => client.end())
   assert.equal(moved, 9)

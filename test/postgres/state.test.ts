@@ -2,20 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
 import type { DatabaseQuery } from '../../src/postgres/connect.ts'
 import { canReadState } from '../../src/postgres/database-state.ts'
 import type { Collection } from '../../src/rows/collection.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { connected } from '../help/postgres.ts'
 import { api, node, serviceOnServer, untilWell } from './service-on-server.ts'
 
 test('commits of others are seen at once, and uncommitted writes are not', { timeout: 180_000 }, async (t) => {
   const own = await serviceOnServer(t)
   const other = await node(own.server.url)
   t.after(other.close)
-  const client = new pg.Client(own.server.url)
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connected(t, own.server.url)
   const names = async () =>
     (await own.call('GET', '/things')).json.data.map(({ name }: { name: string }) => name).sort()
   const expected: string[] = []
@@ -43,7 +41,6 @@ test('commits of others are seen at once, and uncommitted writes are not', { tim
   assert.equal(await list(), 20)
   await client.query('TRUNCATE things')
   assert.equal(await list(), 0)
-  await client.end()
 })
 
 test('a total is that of the rows it comes with, under concurrent writes', { timeout: 180_000 }, async (t) => {
@@ -83,8 +80,7 @@ test('a list is read once while nothing is written, and the state of one server 
 
 test('partitioned tables and views are not cached', { timeout: 180_000 }, async (t) => {
   const { server } = await serviceOnServer(t)
-  const client = new pg.Client(server.url)
-  await client.connect()
+  const client = await connected(t, server.url)
   await client.query('CREATE TABLE split (id text) PARTITION BY HASH (id); CREATE VIEW shown AS SELECT 1 AS id')
   const ask = async ({ text, lists }: DatabaseQuery) =>
     (await client.query(text, lists ? [lists.rows.flat()] : [])).rows
@@ -92,5 +88,4 @@ test('partitioned tables and views are not cached', { timeout: 180_000 }, async 
     canReadState({ ask }, tables.map((table) => ({ table })) as unknown as Collection[])
   assert.equal(await tells('things'), true)
   for (const table of ['split', 'shown', 'missing']) assert.equal(await tells('things', table), false, table)
-  await client.end()
 })

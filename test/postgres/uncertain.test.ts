@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
 import bank from '../help/bank.ts'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { nodeOn } from '../help/places.ts'
+import { connected } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 import { type Between, type Node, node, proxy } from './service-on-server.ts'
 
@@ -204,9 +204,8 @@ test('serialization failures and deadlocks are retried as a whole, with a limit'
 })
 
 /** Another session with an open transaction until `end`. */
-async function session(text: string): Promise<{ readonly end: () => Promise<void> }> {
-  const other = new pg.Client(server.url)
-  await other.connect()
+async function session(t: TestContext, text: string): Promise<{ readonly end: () => Promise<void> }> {
+  const other = await connected(t, server.url)
   await other.query(`BEGIN; ${text}`)
   return { end: () => other.end() }
 }
@@ -215,12 +214,12 @@ test('locks of others are waited for, with a limit', { timeout: 180_000 }, async
   const own = await node(server.url)
   t.after(own.close)
   const { json } = await own.call('POST', '/things', { name: 'held' })
-  const holder = await session(`SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
+  const holder = await session(t, `SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const short = own.call('PATCH', `/things/${json.id}`, { count: 7 })
   await lockIsAwaited()
   await holder.end()
   assert.equal((await short).status, 200)
-  const longer = await session(`SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
+  const longer = await session(t, `SELECT 1 FROM things WHERE id = '${json.id}' FOR UPDATE`)
   const [late, read] = await Promise.all([
     own.call('PATCH', `/things/${json.id}`, { count: 8 }),
     own.call('GET', `/things/${json.id}`),
@@ -236,6 +235,7 @@ test('a key that another node is still using is reported as in progress', { time
   const hash = server.psql('SELECT hash FROM bylaw_keys ORDER BY time DESC LIMIT 1')
   server.psql(`DELETE FROM bylaw_keys WHERE hash = '${hash}'`)
   const other = await session(
+    t,
     `INSERT INTO bylaw_keys (hash, collection, id, fingerprint, time) VALUES ('${hash}', 'things', 'x', '', 0)`,
   )
   const busy = await own.call('POST', '/things', { name: 'second with the key' }, keyed('busy'))

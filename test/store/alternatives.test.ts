@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import pg from 'pg'
 import { storeContext } from '../../src/catalog/context.ts'
 import type { ListRows, Window } from '../../src/flow/plan.ts'
 import { Prepared } from '../../src/flow/prepared.ts'
@@ -16,7 +15,7 @@ import { postgresDialect } from '../../src/sql/dialect.ts'
 import type { Statement } from '../../src/sql/statements.ts'
 import { perform } from '../../src/store/perform.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { freshPostgres } from '../help/postgres.ts'
+import { connected, freshPostgres } from '../help/postgres.ts'
 import { testWorld } from '../help/world.ts'
 
 const shop = service({
@@ -71,11 +70,11 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-test('R234: a page of alternatives reads few rows more than it has, at any depth', async () => {
+test('R234: a page of alternatives reads few rows more than it has, at any depth', async (t) => {
   const { url, drop } = await freshPostgres()
-  const store = await openStore(shop, url, 'apply')
-  const client = new pg.Client(url)
-  await client.connect()
+  t.after(drop)
+  await (await openStore(shop, url, 'apply')).close()
+  const client = await connected(t, url)
   await client.query(`INSERT INTO orders (id, revision, shape, doc, by_status, by_total)
     SELECT 'ord_' || n, 1, 1, '{}', (ARRAY['new', 'paid', 'lost'])[1 + n % 3], n FROM generate_series(1, ${rows}) AS n`)
   await client.query('ANALYZE orders')
@@ -99,7 +98,4 @@ test('R234: a page of alternatives reads few rows more than it has, at any depth
       assert.ok(read.reduce((sum, one) => sum + one, 0) <= 12 * (size + 1), says)
     }
   }
-  await client.end()
-  await store.close()
-  await drop()
 })

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
-import pg from 'pg'
 import { storeContext } from '../../src/catalog/context.ts'
 import { type ResultRow, runStepsAsync } from '../../src/catalog/steps.ts'
 import type { Call } from '../../src/flow/call.ts'
@@ -19,7 +18,7 @@ import { type Dialect, postgresDialect, sqliteDialect } from '../../src/sql/dial
 import type { Statement } from '../../src/sql/statements.ts'
 import { perform } from '../../src/store/perform.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { freshPostgres } from '../help/postgres.ts'
+import { connected, freshPostgres } from '../help/postgres.ts'
 import { testWorld } from '../help/world.ts'
 
 /** Orders with a customer and lines; the lines of one order are very many. */
@@ -158,11 +157,11 @@ for (const owned of [false, true]) {
     rmSync(folder, { recursive: true })
   })
 
-  test(`R232: PostgreSQL reads ${whose} with one statement a name, and few more than it answers`, async () => {
+  test(`R232: PostgreSQL reads ${whose} with one statement a name, and few more than it answers`, async (t) => {
     const { url, drop } = await freshPostgres()
+    t.after(drop)
     await (await openStore(shop, url, 'apply')).close()
-    const client = new pg.Client(url)
-    await client.connect()
+    const client = await connected(t, url)
     for (const text of fill(owned, (from, to) => `generate_series(${from}, ${to}) AS n`)) await client.query(text)
     await client.query('ANALYZE')
     const run = async ({ text, values }: Statement) => (await client.query(text, [...values])).rows
@@ -185,8 +184,6 @@ for (const owned of [false, true]) {
         }
       }
     }
-    await client.end()
-    await drop()
   })
 }
 

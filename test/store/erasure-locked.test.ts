@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import pg from 'pg'
 import { endingAfter, erased, tablesWith } from '../help/erasing.ts'
 import { nodeOn, type Place, places } from '../help/places.ts'
+import { connected } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 
 const [, onPostgres] = places[1] ?? assert.fail()
@@ -20,10 +20,7 @@ const optional = { optional: true, personal: true } as const
 
 /** Keeps a lock until the returned function is called. */
 async function locked(t: TestContext, { url }: Place, statement: string): Promise<() => Promise<unknown>> {
-  const client = new pg.Client(url)
-  client.on('error', () => {})
-  await client.connect()
-  t.after(() => client.end())
+  const client = await connected(t, url)
   await client.query(`BEGIN; ${statement}`)
   return () => client.query('ROLLBACK')
 }

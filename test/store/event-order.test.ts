@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import pg from 'pg'
 import { counters, write } from '../help/event-node.ts'
 import { eventReader, judgeEvents } from '../help/event-readers.ts'
 import { type Node, nodeOn, type Place, places } from '../help/places.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { connected, freshPostgres, sql } from '../help/postgres.ts'
 
 const asker =
   ({ ask }: Node) =>
@@ -75,9 +74,7 @@ test('R230: a transaction of somebody else that lasts neither delays events nor 
   const [node] = opened(t, { url }, 1) as [Node]
   const { read, seen } = eventReader(node, 10)
   await read()
-  const other = new pg.Client(url)
-  await other.connect()
-  t.after(() => other.end())
+  const other = await connected(t, url)
   const { id } = (await node.ask('POST', '/counters', { value: 1 })).json
   await other.query('BEGIN')
   // It changes an item as a node does: the event has the mark of this transaction, and of a time before those of others.

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { f, service } from 'bylaw'
-import pg from 'pg'
 import bank from '../help/bank.ts'
 import { nodeOn, type Place, places } from '../help/places.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { connected, freshPostgres, sql } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 
 const [accounts, clients, rounds] = [6, 8, 6]
@@ -80,9 +79,7 @@ for (const [what, statement] of [
     t.after(close)
     await ask('POST', '/accounts', { balance: 20 })
     const { id } = (await ask('POST', '/accounts', { balance: 20 })).json
-    const other = new pg.Client(url)
-    await other.connect()
-    t.after(() => other.end())
+    const other = await connected(t, url)
     await other.query('BEGIN')
     await other.query(statement as string, [id])
     let isAnswered = false

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { caller, f, service } from 'bylaw'
-import pg from 'pg'
 import { storeContext } from '../../src/catalog/context.ts'
 import { callerOf } from '../../src/flow/credential.ts'
 import type { ListRows } from '../../src/flow/plan.ts'
@@ -21,7 +20,7 @@ import type { Statement } from '../../src/sql/statements.ts'
 import { perform } from '../../src/store/perform.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshFile } from '../help/file.ts'
-import { freshPostgres } from '../help/postgres.ts'
+import { connected, freshPostgres } from '../help/postgres.ts'
 import { testWorld } from '../help/world.ts'
 
 const desk = service({
@@ -84,11 +83,11 @@ for (const query of ['', 'sort=title', 'sort=title&order=desc']) {
     assert.doesNotMatch(details, /SCAN orders/)
   })
 
-  test(`R170: PostgreSQL reads few rows of a rule (${query})`, async () => {
+  test(`R170: PostgreSQL reads few rows of a rule (${query})`, async (t) => {
     const { url, drop } = await freshPostgres()
-    const store = await openStore(desk, url, 'apply')
-    const client = new pg.Client(url)
-    await client.connect()
+    t.after(drop)
+    await (await openStore(desk, url, 'apply')).close()
+    const client = await connected(t, url)
     await client.query(`INSERT INTO orders ${columns}
       SELECT 'a', 'ord_' || n, 1, 1, '{}', 't' || n, 'u' || n % 40, 'u' || n % 39 FROM generate_series(1, ${rows}) AS n`)
     await client.query('ANALYZE orders')
@@ -100,9 +99,6 @@ for (const query of ['', 'sort=title', 'sort=title&order=desc']) {
         (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
         0,
       )
-    await client.end()
-    await store.close()
-    await drop()
     assert.ok(read > 0 && read <= 200, `${read} rows of ${rows} were read:\n${JSON.stringify(found[0]['QUERY PLAN'])}`)
   })
 }

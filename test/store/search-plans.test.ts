@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import pg from 'pg'
 import { storeContext } from '../../src/catalog/context.ts'
 import type { ListRows, Window } from '../../src/flow/plan.ts'
 import { Prepared } from '../../src/flow/prepared.ts'
@@ -19,7 +18,7 @@ import { type Statement, statementTexts } from '../../src/sql/statements.ts'
 import { perform } from '../../src/store/perform.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshFile } from '../help/file.ts'
-import { freshPostgres } from '../help/postgres.ts'
+import { connected, freshPostgres } from '../help/postgres.ts'
 import { testWorld } from '../help/world.ts'
 
 const shop = service({
@@ -119,8 +118,7 @@ test('R235: PostgreSQL reads the rows of a search by its index', async (t) => {
   const { url, drop } = await freshPostgres()
   t.after(drop)
   await (await openStore(shop, url, 'apply')).close()
-  const client = new pg.Client(url)
-  await client.connect()
+  const client = await connected(t, url)
   const { insert } = statementTexts(books.collection, postgresDialect)
   await client.query('BEGIN')
   for (let i = 0; i < rows; i++) await client.query({ name: 'insert', text: insert, values: rowValues(i) })
@@ -136,5 +134,4 @@ test('R235: PostgreSQL reads the rows of a search by its index', async (t) => {
     assert.ok(scan['Actual Rows'] <= 2, `it reads words of other accounts: ${says}`)
     assert.ok(!nodes.some((node) => node['Node Type'] === 'Seq Scan'), says)
   }
-  await client.end()
 })

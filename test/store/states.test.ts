@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import pg from 'pg'
 import { nodeOn, places } from '../help/places.ts'
-import { freshPostgres, sql } from '../help/postgres.ts'
+import { connected, freshPostgres, sql } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
 
 const shop = service({
@@ -54,9 +53,7 @@ for (const below of ['lines', 'placements'])
     const { ask, close } = nodeOn({ url }, shop)
     t.after(close)
     const { id } = (await ask('POST', '/orders', {})).json
-    const other = new pg.Client(url)
-    await other.connect()
-    t.after(() => other.end())
+    const other = await connected(t, url)
     await other.query('BEGIN')
     const left = `UPDATE orders SET doc = replace(doc, '"draft"', '"cancelled"'), by_status = 'cancelled', revision = 2 WHERE id = $1`
     await other.query(left, [id])

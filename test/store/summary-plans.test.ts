@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
-import pg from 'pg'
+import type pg from 'pg'
 import { storeContext } from '../../src/catalog/context.ts'
 import type { ListRows } from '../../src/flow/plan.ts'
 import { indexAdvice } from '../../src/lists/index-advice.ts'
@@ -17,7 +17,7 @@ import { perform } from '../../src/store/perform.ts'
 import { summaryColumns } from '../../src/summaries/summary-columns.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshFile } from '../help/file.ts'
-import { freshPostgres } from '../help/postgres.ts'
+import { connected, freshPostgres } from '../help/postgres.ts'
 
 const shop = service({
   name: 'shop',
@@ -89,11 +89,11 @@ test('R236: SQLite reads a summary from its index alone', async (t) => {
   db.close()
 })
 
-test('R236: PostgreSQL reads a summary from its index alone', async () => {
+test('R236: PostgreSQL reads a summary from its index alone', async (t) => {
   const { url, drop } = await freshPostgres()
+  t.after(drop)
   await (await openStore(shop, url, 'apply')).close()
-  const client = new pg.Client(url)
-  await client.connect()
+  const client = await connected(t, url)
   await client.query(`INSERT INTO orders (${columns}) SELECT 'a', 'ord_' || n, 1, 1, '{"note":"' || repeat('x', 1200) || '"}',
     ${status('n')}, n, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM generate_series(1, 20000) AS n`)
   await client.query('CHECKPOINT') // the tests commit asynchronously, and rows of a commit that is not flushed are not visible to all
@@ -106,8 +106,6 @@ test('R236: PostgreSQL reads a summary from its index alone', async () => {
     assert.match(plan, /index__orders__account__by_status__by_createdAt__by_total/, plan)
     assert.doesNotMatch(plan, /Seq Scan/, plan)
   }
-  await client.end()
-  await drop()
 })
 
 test('R236: on Citus a summary is one statement without subqueries, which each shard answers for itself', () => {
