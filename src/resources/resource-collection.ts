@@ -77,7 +77,7 @@ export function collectionOf(
   }
 }
 
-/** What is kept of deleted rows: tombstones without a time for answers are only needed if clients choose ids. */
+/** What is kept of deleted rows. With a retention of zero no answer shows a tombstone: it is only needed if clients choose ids. */
 function memoryOfDeleted({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
   const mayUseIdsAgain = key !== undefined || resource.id === 'client' || (methods?.includes('create') ?? true)
   return { retention, leavesTombstones: retention !== 0 || mayUseIdsAgain }
