@@ -20,7 +20,7 @@ interface NodeRequest extends ServedRequest {
   readonly request: IncomingMessage
 }
 
-/** The latest exchange of each connection. */
+/** The exchange of each connection whose content may still arrive. Others are not kept: an idle connection would hold all objects of its last request. */
 type Exchanges = WeakMap<Socket, NodeRequest>
 
 export const nodeEngine: HttpEngine = (context, enqueue, timedOut) => {
@@ -35,7 +35,7 @@ export const nodeEngine: HttpEngine = (context, enqueue, timedOut) => {
       // node:http drops a request that arrives together with an upgrade request before it. The client would take the next answer for that of the dropped request.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       const exchange = { call: callOf(request, context, response), request, response }
-      exchanges.set(request.socket, exchange)
+      if (exchange.call.content) keepUntilAnswered(exchanges, exchange)
       serve(exchange)
     })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
@@ -47,6 +47,17 @@ export const nodeEngine: HttpEngine = (context, enqueue, timedOut) => {
   )
   server.on('timeout', timedOut)
   return server
+}
+
+function keepUntilAnswered(exchanges: Exchanges, exchange: NodeRequest & { readonly response: ServerResponse }): void {
+  const { request, response } = exchange
+  const { socket } = request
+  exchanges.set(socket, exchange)
+  response.once('close', () => {
+    if (!request.complete) return
+    request.resume() // node:http keeps a request until its end was read, and it may have been read by its length
+    if (exchanges.get(socket) === exchange) exchanges.delete(socket)
+  })
 }
 
 function createNodeServer(limits: Settings['limits']): Server {
