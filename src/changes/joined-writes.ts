@@ -4,6 +4,7 @@ import { type MergeValue, mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { JoinedTexts } from './answer.ts'
 import { compileConversion, joinedSource, type ValueSource, type VersionDocument } from './conversion.ts'
+import { runConversion } from './conversion-error.ts'
 import { mergePatchFor, olderDocument, type ResourceConversion } from './convert-body.ts'
 
 /** A write to another row. */
@@ -40,10 +41,9 @@ function movedBodyValues(
     const { field, check } = resource.byName.get(name) as Member
     return [name, check(rows.length > 0 ? merge(field, shown[name], body[name]) : body[name], '', [])]
   })
-  const values = compileConversion(
-    up,
-    sources.map(({ source }) => source.name),
-  )({ ...shown, ...Object.fromEntries(checked) })
+  const names = sources.map(({ source }) => source.name)
+  const given = { ...shown, ...Object.fromEntries(checked) }
+  const values = runConversion(resource, document, 0, () => compileConversion(up, names)(given))
   return sources.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 
@@ -66,7 +66,8 @@ export function joinedWrites(
     const today = resources.get(collection) as Resource
     const patch = (row: VersionDocument): VersionDocument => {
       const members: VersionDocument = {}
-      for (const { source, value } of some) Object.assign(members, source.there?.put({ ...row, ...members }, value))
+      for (const { source, value } of some)
+        runConversion(today, row, 0, () => Object.assign(members, source.there?.put({ ...row, ...members }, value)))
       const merged = Object.entries(members).map(([name, value]) => {
         const member = today.byName.get(name)
         return [name, member ? mergePatchFor(member.field, row[name], value) : value]

@@ -135,7 +135,7 @@ export function olderStatuses(
   }
   return {
     ...plain,
-    answer: (doc, _, document = JSON.parse(doc)) => show(document),
-    answers: (docs, _, documents = JSON.parse(`[${docs}]`)) => documents.map(show).join(','),
+    answer: (doc, _, _masked, document = JSON.parse(doc)) => show(document),
+    answers: (docs, _, _masked, documents = JSON.parse(`[${docs}]`)) => documents.map(show).join(','),
   }
 }

@@ -1,5 +1,6 @@
 /** Store phases: carry out a request on the store, and render the outcome. Part 4, methods. */
 // long because: what `bylaw explain` says of these phases stands beside them
+import { conversionErrorIn } from '../changes/conversion-error.ts'
 import type { DescribedOperation } from '../describe/refusals.ts'
 import { absenceTypes, handledTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
@@ -7,7 +8,7 @@ import { Problem } from '../errors/problem.ts'
 import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
-import type { Outcome } from '../flow/outcome.ts'
+import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { type EffectReadResult, type Plan, type Read, withCaller, withRights } from '../flow/plan.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
@@ -120,11 +121,31 @@ function planOf(
   intent: Intent,
 ): Plan {
   const own = withRights(route.plan(intent), rowRightsOf(service.ruled, version, route, intent.caller))
-  const plan = service.keepsHistory ? withCaller(own, intent.caller) : own
+  const called = service.keepsHistory ? withCaller(own, intent.caller) : own
+  const isOlder = service.resources.get(route.resource.name) !== route.resource
+  const plan = route.showsOthers || (isOlder && intent.decisions) ? withAnswerChecked(called, route, intent) : called
   if (!isDryRun(intent.call, route.resource.settings)) return plan
   if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'sequence')
     throw new Error(`There is no dry run of ${plan.do}.`)
   return { ...plan, dry: true }
+}
+
+/**
+ * A write whose answer is tried before the commit: it has values that only the store or a handler knows, and the version may be
+ * unable to show them.
+ */
+function withAnswerChecked(plan: Plan, route: Route, intent: Intent): Plan {
+  if (plan.do !== 'create' && plan.do !== 'decide') return plan
+  const admitOutcome = (made: { readonly is: string }) => {
+    const outcome = made as Outcome
+    if (!isCommitted(outcome)) return
+    try {
+      route.render(intent, outcome)
+    } catch (error) {
+      if (conversionErrorIn(error)) throw error
+    }
+  }
+  return { ...plan, admitOutcome }
 }
 
 /**

@@ -190,12 +190,12 @@ function sampleEvent(context: EndpointContext, own: WebhookEndpoint, { time, wor
     [...source.actions].find(([, name]) => includesType(own.eventTypes, `${source.prefix}.${name}`)) ?? []
   const [sample = {}] = samples(today)
   const document = completeDocumentBy(today, ({ name }) => sample[name])
-  const key = { id: today.prefix === null ? 'sample' : world.newId(today.prefix), parent: null, account: null }
+  const id = today.prefix === null ? 'sample' : world.newId(today.prefix)
+  const key = { id, parent: today.collection.composite ? 'sample' : null, account: null }
   stampDocument(today, document, key, null, time)
   const { doc } = encodeDocument(today.collection, document)
-  const id = world.newId('evt')
   const event = {
-    id,
+    id: world.newId('evt'),
     position: 0,
     collection: source.collection,
     ...{ key, item: '' },
@@ -207,7 +207,7 @@ function sampleEvent(context: EndpointContext, own: WebhookEndpoint, { time, wor
   }
   const type = `${source.prefix}.${source.actions.get(action)}`
   return {
-    event: { id, type, position: 0 },
+    event: { id: event.id, type, position: 0 },
     body: eventText(scope, source, event, readerOf(own, caller.account), world),
   }
 }

@@ -6,6 +6,7 @@ import type { SchemaContext } from '../bodies/schemas.ts'
 import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
+import { identifyingFields } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
 import { setSchema } from './filters.ts'
@@ -142,14 +143,20 @@ const webhookHeaders: readonly (readonly [name: string, description: string, sch
   ],
 ]
 
+/** Which item it is, without its other fields. */
+function identity(resource: Resource): DocumentPart {
+  const names = identifyingFields(resource)
+  const properties = Object.fromEntries(names.map((name) => [name, text]))
+  return { type: 'object', properties, required: names, additionalProperties: false }
+}
+
 function resourceEventRef(
   { resource, types }: DescribedEvents[number],
   { settings }: Resource,
   context: SchemaContext,
 ): ComponentRef {
   const thin = resource.settings.events.payload === 'thin'
-  const id = { type: 'object', properties: { id: text }, required: ['id'], additionalProperties: false }
-  const data = thin ? id : recordedRef(resource, context)
+  const data = thin ? identity(resource) : recordedRef(resource, context)
   const type = { type: 'string', enum: types }
   const own: DocumentPart =
     settings.events.format === 'cloudevents'

@@ -68,6 +68,7 @@ export function createItemRoute(context: EndpointContext): Route {
     judgeState: ({ id }, request) => stateGuard(context, context.representation.today, { owner: id }, timed(request)),
     parse: (request) => parseCreate(context, request, concealed),
     plan: (intent) => planCreate(context, intent, owner(intent)),
+    showsOthers: context.representation.joined.length > 0,
     render: (intent, outcome) => {
       if (outcome.is === 'claimed')
         return replayReply(context, intent, outcome, (...it) => createdReply(context, intent, ...it))

@@ -162,7 +162,7 @@ export function shownDocument(
   { doc, joined = [], document }: Omit<ItemRow, 'revision'>,
 ): string {
   const read = view.masked.size === 0 ? document : undefined
-  const own = answer === null ? doc : answer(maskDocuments(view, doc), maskJoined(view, joined), read)
+  const own = answer === null ? doc : answer(maskDocuments(view, doc), maskJoined(view, joined), view.masked, read)
   return seenIn(view, fileLinker?.(carried, own) ?? own)
 }
 
@@ -179,6 +179,7 @@ export function admitConvertible(
   representation.answer(
     maskDocuments(view, encodeDocument(representation.today.collection, document).doc),
     maskJoined(view, joined),
+    view.masked,
   )
 }
 

@@ -81,6 +81,7 @@ export function writeItemRoute(
       admit: (current) => admit(intent, current),
       decide: (current) => decide(intent, current),
     }),
+    showsOthers: context.representation.joined.length > 0,
     render: (intent, outcome) => renderWrite(context, intent, outcome, headers(intent)),
     about: {
       notes: [],

@@ -9,6 +9,7 @@ import { eventRowName } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { isRowLogDue } from '../limits/log-throttle.ts'
+import { identifyingFields } from '../resources/references.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import type { View } from '../views/view.ts'
 import { makeEventFeed } from './event-feed.ts'
@@ -31,7 +32,7 @@ export function eventText(
   const type = eventTypeOf(source, event)
   const data =
     settings.events.payload === 'thin'
-      ? JSON.stringify({ id: event.key.id })
+      ? identityText(source.context, event)
       : itemText(source.context, event, { caller, world })
   const form =
     settings.events.format === 'cloudevents' ? cloudEvent(scope, source, event, type) : plainEvent(scope, event, type)
@@ -39,7 +40,7 @@ export function eventText(
 }
 
 /**
- * The document of the item, or its id alone if the version cannot show it: no reader would get past an event that fails. The
+ * The document of the item, or only which one it is if the version cannot show it: no reader would get past an event that fails. The
  * item itself is refused when it is read.
  */
 function itemText(context: EndpointContext, event: StoredEvent, { caller, world }: Reader): string {
@@ -51,8 +52,14 @@ function itemText(context: EndpointContext, event: StoredEvent, { caller, world 
     const about = { version: context.version, resource: failed.resource, id: failed.id, err: failed.cause }
     const { log } = world.state.of(makeEventFeed, null).sources ?? {}
     if (isRowLogDue(world, about)) log?.error(about, 'An event was sent without its item.')
-    return JSON.stringify({ id: event.key.id })
+    return identityText(context, event)
   }
+}
+
+/** Which item it is: its id, and where that is only unique below its owner, the id of the owner. */
+function identityText({ resource }: EndpointContext, { key }: StoredEvent): string {
+  const partOf = (name: string) => (name === resource.parent?.field ? key.parent : key.id)
+  return JSON.stringify(Object.fromEntries(identifyingFields(resource).map((name) => [name, partOf(name)])))
 }
 
 /** The media type of an event's text. */

@@ -328,6 +328,8 @@ interface RequestedWrite extends PlanOfCaller {
   readonly dry?: true
   /** The id of the caller, for the history; missing if the service itself writes, or a caller without credentials. */
   readonly by?: string
+  /** Throws before the commit if the outcome cannot be answered, so that nothing is stored after a 500. */
+  readonly admitOutcome?: (outcome: { readonly is: string }) => void
 }
 
 /** A new row. */

@@ -62,6 +62,8 @@ export interface Route {
   readonly parse: (request: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
+  /** Whether the answer of a write shows values of other rows, which its version may be unable to show. */
+  readonly showsOthers?: boolean
   /** Waits for the end of an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
   readonly settle?: (intent: Intent, outcome: Outcome, store: Store) => Promise<Outcome>
   /** The claim of a request that cannot be parsed; missing if such keys are not looked up. R99. */

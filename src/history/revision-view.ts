@@ -10,6 +10,7 @@ import { timestampOf } from '../formats/time-texts.ts'
 import { emptiedAction } from '../ledgers/outbox.ts'
 import { hasPersonal } from '../rows/collection.ts'
 import { viewNow } from '../views/shown-rows.ts'
+import { maskDocuments, type View } from '../views/view.ts'
 import { type JsonObject, mergePatchBetween } from './merge-patch-between.ts'
 
 /** A revision as an entry of the list. */
@@ -51,6 +52,14 @@ export function revisionView(
     return hidesStates && !plainActions.includes(action) ? 'updated' : name
   }
   const between = (from: StoredEvent, to: StoredEvent) => mergePatchBetween(document(from), document(to))
+  const showsChange = (from: StoredEvent, to: StoredEvent): boolean => {
+    try {
+      return changesMore(between(from, to), resource.updated)
+    } catch (failure) {
+      if (!(failure instanceof ConversionError)) throw failure
+      return representation.joined.length > 0 || changesStored(view, [from, to], today.updated)
+    }
+  }
   return {
     text,
     between,
@@ -63,19 +72,21 @@ export function revisionView(
       before === null ||
       typeOf(event) !== 'updated' ||
       (event.action === emptiedAction && seesPersonal) ||
-      showsChange(() => between(before, event), resource.updated),
+      showsChange(before, event),
   }
 }
 
-/** Whether an entry has more changes than its time. One that the version cannot show counts: the page with it is refused. */
-function showsChange(changes: () => JsonObject, updated: string): boolean {
-  try {
-    return Object.keys(changes()).some((name) => name !== updated)
-  } catch (failure) {
-    if (failure instanceof ConversionError) return true
-    throw failure
-  }
+/**
+ * Whether a revision that the version cannot show has changed a stored value that the caller may see. Then it counts: the page with
+ * it is refused.
+ */
+function changesStored(view: View, revisions: readonly [from: StoredEvent, to: StoredEvent], updated: string): boolean {
+  const [from, to] = revisions.map(({ doc }) => JSON.parse(maskDocuments(view, doc))) as [JsonObject, JsonObject]
+  return changesMore(mergePatchBetween(from, to), updated)
 }
+
+/** Whether a patch changes more than the time of the change. */
+const changesMore = (patch: JsonObject, updated: string): boolean => Object.keys(patch).some((name) => name !== updated)
 
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 

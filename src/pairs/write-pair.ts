@@ -82,6 +82,7 @@ export function linkPairRoute(path: PairPath): Route {
       decide: (current) =>
         current.is === 'found' ? planReplace(pair, intent, current, updated) : planLink(path, intent, current),
     }),
+    showsOthers: [pair, to].some(({ representation }) => representation.answer !== null),
     render: (intent, outcome) => linkReply(path, intent, outcome),
     about: linkDescription(path),
   }

@@ -1,5 +1,14 @@
 /** Infer events: the types of events, inferred from the declaration of a service. Part 6. R205, R207, R208. */
-import type { DeclarationOf, EventPrefix, Get, Item, PairName, ResourceName, ResourceOf } from './infer.ts'
+import type {
+  DeclarationOf,
+  EventPrefix,
+  Get,
+  Item,
+  PairName,
+  ParentFieldName,
+  ResourceName,
+  ResourceOf,
+} from './infer.ts'
 import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The resources and pairs whose changes are recorded: by their own `events`, else by that of the service. */
@@ -23,9 +32,11 @@ type TypeOf<D, R extends string> = `${EventPrefix<D, R>}.${Action<ResourceOf<D, 
 export type EventType<S> = TypesOf<DeclarationOf<S>>
 type TypesOf<D> = { [R in RecordedName<D>]: TypeOf<D, R> }[RecordedName<D>]
 
-interface OnlyId {
-  readonly id: string
-}
+/** The fields that tell which item it is: those of its owner or of both sides of a pair too, if its id is only unique there. */
+type IdentifyingField<D, R> =
+  | 'id'
+  | (R extends PairName<D> ? ParentFieldName<D, R> : never)
+  | (ResourceOf<D, R> extends { readonly key: string; readonly parent: unknown } ? ParentFieldName<D, R> : never)
 
 /** An event as reactions get it: in the form of Standard Webhooks, with the whole item. */
 interface PlainEvent<Type, Data> {
@@ -64,7 +75,10 @@ export type ReactionEvent<D, Type> = {
 
 type EventSettings<D, R> = SettingsOf<D> & SettingsOf<ResourceOf<D, R>>
 type SettingsOf<T> = Get<Get<T, 'settings'>, 'events'>
-type Data<D, R extends NameOf<D>> = EventSettings<D, R> extends { readonly payload: 'thin' } ? OnlyId : Item<D, R>
+type Data<D, R extends NameOf<D>> =
+  EventSettings<D, R> extends { readonly payload: 'thin' }
+    ? { readonly [K in IdentifyingField<D, R>]: string }
+    : Item<D, R>
 type Form<D, Type, Content> =
   SettingsOf<D> extends { readonly format: 'cloudevents' } ? CloudEvent<Type, Content> : PlainEvent<Type, Content>
 

@@ -185,6 +185,13 @@ export function pairSides({ parent, key, members }: Omit<RelatedResource, 'metho
   return parent && target !== undefined ? ([parent.resource, target] as const) : null
 }
 
+/** The fields that tell which item it is: its id, and those of its owner or of both sides of a pair, if the id is only unique there. */
+export const identifyingFields = (own: RelatedResource & { readonly collection: Pick<Collection, 'composite'> }) => [
+  'id',
+  ...(own.parent && own.collection.composite ? [own.parent.field] : []),
+  ...(own.key !== null && pairSides(own) ? [own.key] : []),
+]
+
 /** What an item is related to, if it can be read: the parent first, then references, then the lists of children. */
 export function relationsOf(
   name: string,

@@ -41,7 +41,14 @@ export function perform(given: StoreContext, plan: Plan, held = false): Steps<Ou
   const { joined, account } = joinsOf(plan)
   const all = joined.length === 0 ? steps : withJoinedRows(context, steps, joined, account)
   const embedding = 'embeds' in plan && plan.embeds ? withEmbeddedRows(context, all, plan.embeds, plan) : all
+  if ('admitOutcome' in plan && plan.admitOutcome) return withoutAutocommit(admitted(embedding, plan.admitOutcome))
   return isDry(plan) || (embedding !== all && plan.do === 'decide') ? withoutAutocommit(embedding) : embedding
+}
+
+function* admitted(steps: Steps<Outcome>, admit: (outcome: Outcome) => void): Steps<Outcome> {
+  const outcome = yield* steps
+  admit(outcome)
+  return outcome
 }
 
 // long because: one line for each kind of plan

@@ -42,6 +42,7 @@ export function convertedRows(
   return answers(
     maskDocuments(view, data),
     maskJoinedPages(view, joined),
+    view.masked,
     view.masked.size === 0 ? documents : undefined,
   )
 }

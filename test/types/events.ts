@@ -95,3 +95,24 @@ shop.handlers({ reactions: { notes: { on: ['note.created'], run: () => {} } } })
 shop.handlers({ reactions: { notes: { on: ['order.returned'], run: () => {} } } })
 // @ts-expect-error: a name in another case
 shop.handlers({ reactions: { notes: { on: ['order-line.created'], run: () => {} } } })
+
+const composite = service({
+  name: 'composite',
+  events: true,
+  resources: {
+    orders: { fields: { note: f.text() }, access: 'public' },
+    tags: { fields: { name: f.text() }, access: 'public' },
+    lines: { parent: 'orders', key: 'number', fields: { number: f.integer() }, access: 'public' },
+    remarks: { parent: 'orders', fields: { text: f.text() }, access: 'public' },
+  },
+  pairs: { labels: { between: ['orders', 'tags'], access: 'public' } },
+  settings: { events: { payload: 'thin' } },
+})
+type Identity<T> = keyof Extract<EventOf<typeof composite>, { readonly type: T }>['data']
+type GivenComposite = [
+  Proof<Equal<Identity<'order.created'>, 'id'>>,
+  Proof<Equal<Identity<'remark.created'>, 'id'>>,
+  Proof<Equal<Identity<'line.created'>, 'id' | 'orderId'>>,
+  Proof<Equal<Identity<'label.created'>, 'id' | 'orderId' | 'tagId'>>,
+]
+void (0 as unknown as GivenComposite)
