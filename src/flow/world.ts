@@ -61,6 +61,8 @@ export interface ContentStore {
   readonly read: (name: string, from: number, end: number) => AsyncIterable<Uint8Array>
   /** Removes a content, also an incomplete one; it may be missing. */
   readonly remove: (name: string) => Promise<void>
+  /** Breaks off everything under way, as its service stops. Missing if nothing can hang. */
+  readonly close?: () => void
 }
 
 /** The world of a service: with the clock of its store, and generators of ids. */

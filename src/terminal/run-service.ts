@@ -158,6 +158,7 @@ async function startParts(
   const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
   if (counting) ends.unshift({ what: 'the connection to Redis', end: counting.close })
+  if (contents?.close) ends.unshift({ what: 'the place of files', end: contents.close })
   if (observed) ends.unshift({ what: 'metrics', end: observed.end })
   const telemetry = observed?.telemetry
   const store = telemetry?.measured(opened) ?? opened

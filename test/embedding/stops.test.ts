@@ -13,6 +13,7 @@ import type { Store } from '../../src/flow/store.ts'
 import { serviceWorld, trustedClock } from '../../src/flow/world.ts'
 import { forgetRevisionsEvery } from '../../src/history/forget-revisions.ts'
 import { runDueTimers } from '../../src/timers/run-timers.ts'
+import { standIn } from '../help/bucket.ts'
 import { openLogged } from '../help/hosts.ts'
 import { places } from '../help/places.ts'
 import { freshPostgres } from '../help/postgres.ts'
@@ -131,6 +132,27 @@ test('although the database does not answer: streams end before the requests und
   assert.ok(performance.now() - since < 5000)
   await app.close()
   assert.ok(performance.now() - since < 20_000)
+})
+
+test('although a bucket does not answer: an upload is broken off, and nothing of it goes on', async (t) => {
+  const bucket = await standIn()
+  t.after(bucket.close)
+  Object.assign(process.env, bucket.environment)
+  const orders = { prefix: 'ord', fields: { scan: f.file() }, access: 'public' } as const
+  const { app } = await openLogged(service({ name: 'shop', resources: { orders } }) as never, { files: bucket.place })
+  const answer = toFetch(app, { addressOf: () => '192.0.2.1' })
+  const headers = { 'content-type': 'application/json' }
+  const made = await answer(new Request('http://localhost/orders', { method: 'POST', body: '{}', headers }))
+  const { id } = (await made.json()) as { id: string }
+  bucket.fault = ({ method }) => (method === 'PUT' ? 'silent' : null)
+  const scan = { method: 'PUT', body: 'a scan', headers: { 'content-type': 'text/plain' } }
+  const sent = answer(new Request(`http://localhost/orders/${id}/scan`, scan))
+  await until(() => bucket.requests.some(({ method, key }) => method === 'PUT' && !key.endsWith('/bylaw')))
+  const since = performance.now()
+  await app.close({ drain: 'PT0.1S' })
+  const { status } = await sent
+  assert.equal(status, 503)
+  assert.ok(performance.now() - since < 3000)
 })
 
 /** A store that never comes to an end, and the world of a service on it. */
