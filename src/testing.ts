@@ -17,6 +17,7 @@ import { durationMilliseconds } from './formats/time-texts.ts'
 import type { HandlerSources } from './handlers/handler-sources.ts'
 import { endWaiting } from './handlers/status-changes.ts'
 import { forgetRevisions } from './history/forget-revisions.ts'
+import { closedCorridor } from './http/closed-corridor.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
@@ -65,7 +66,7 @@ export interface Testing {
   readonly pass: (duration: string) => Promise<void>
   /** Everything that was logged, by handlers too: `assert.equal(logged.at(-1)?.message, 'Placed.')`. */
   readonly logged: readonly LoggedLine[]
-  /** Closes the database: `await close()`. */
+  /** Closes the database: `await close()`. Later calls are answered by 503. */
   readonly close: () => Promise<void>
 }
 
@@ -119,7 +120,9 @@ function testService(
   const open = (store: Store) => openDoors({ ...service, ownHandlers }, store, keepingLog(log, logged), clock)
   const doors = opened instanceof Promise ? opened.then(open) : open(opened)
   if (doors instanceof Promise) doors.catch(() => {}) // the first call reports a failure to open
+  let closed: Promise<void> | undefined
   const move = async (by: (now: number) => number) => {
+    if (closed) throw new Error('The service under test is closed. Let time pass before `close`, or open it again.')
     const { world, runDue } = await doors
     const shift = by(world.now())
     if (!Number.isFinite(shift)) throw new Error("Write a time as at('2026-12-01') or a duration as pass('P7D').")
@@ -127,7 +130,6 @@ function testService(
     clock.shift += shift
     await runDue()
   }
-  let closed: Promise<void> | undefined
   return {
     at: (time) => move((now) => Date.parse(time) - now),
     pass: (duration) => move(() => durationMilliseconds(duration) ?? Number.NaN),
@@ -153,7 +155,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   const world = serviceWorld(realWorld, { ...store, clock: shifted }, undefined, memoryContents())
   const preview = { ...service, choice: previewVersions(service.choice, 'all') }
   const handlers = handlerSources(service, store, world, log)
-  const context = {
+  const context: ClosableContext = {
     service: preview,
     store,
     world,
@@ -162,12 +164,10 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     open: () => true,
     ...(handlers && { handlers }),
   }
-  const [door, events] = [fetchDoor(context), eventsOf(context)]
-  const doorOf = (as: As | undefined) => {
-    const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
-    return (request: Request) => events.relay().then(() => own(request))
-  }
+  const events = eventsOf(context)
+  const doorOf = callerDoors(context, events.relay)
   const close = (): Promise<void> => {
+    context.corridor = closedCorridor
     endWaiting(world)
     return runAll([...(handlers ? [handlers.close] : []), events.close, store.close])
   }
@@ -180,6 +180,20 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     await forgetOld(resources, store, world)
   }
   return { doorOf, close, world, runDue }
+}
+
+type ClosableContext = ServerContext & { corridor?: typeof closedCorridor }
+
+/** The doors of callers. Events are relayed before each request, unless the service is closed. */
+function callerDoors(context: ClosableContext, relay: () => Promise<void>) {
+  const door = fetchDoor(context)
+  return (as: As | undefined) => {
+    const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
+    return async (request: Request) => {
+      if (!context.corridor) await relay()
+      return own(request)
+    }
+  }
 }
 
 /** Deletes what has expired: revisions after their retention, and contents of files without a row. */

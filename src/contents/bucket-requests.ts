@@ -49,6 +49,7 @@ export class BucketRequests {
   readonly #patience: BucketPatience
   readonly #client: typeof http | typeof https
   readonly #agent: Agent
+  #isClosed = false
 
   constructor(place: BucketPlace, world: World, patience: BucketPatience) {
     this.#place = place
@@ -57,6 +58,12 @@ export class BucketRequests {
     // An import would read every export of the module; one of them loads WebSockets.
     this.#client = process.getBuiltinModule(place.origin.protocol === 'https:' ? 'node:https' : 'node:http')
     this.#agent = new this.#client.Agent({ keepAlive: true, timeout: idleLife })
+  }
+
+  /** Breaks off all requests, also those that would be repeated. */
+  close(): void {
+    this.#isClosed = true
+    this.#agent.destroy()
   }
 
   /** The answer to a request that succeeds; throws a `BucketFault` otherwise. */
@@ -81,7 +88,7 @@ export class BucketRequests {
         return await take(await this.#attempt(request))
       } catch (error) {
         const fault = brokenFault(this.#place, error)
-        if (!fault.passes || attempts === mostAttempts) throw fault
+        if (!fault.passes || attempts === mostAttempts || this.#isClosed) throw fault
         await pause(this.#world, this.#world.random() * firstPause * 4 ** (attempts - 1))
       }
     }
@@ -90,6 +97,7 @@ export class BucketRequests {
   /** One attempt, up to the head of its answer. */
   async #attempt({ method, key, query = {}, headers = {}, body, effort = 0 }: BucketRequest): Promise<IncomingMessage> {
     const { origin, path: root } = this.#place
+    if (this.#isClosed) throw Object.assign(new Error('The service has stopped.'), { code: 'ECONNABORTED' })
     const path = key === '' ? root || '/' : `${root}/${escapeKey(key)}`
     const content = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const unsigned = { method, host: origin.host, path, query, headers: { ...headers, ...content } }

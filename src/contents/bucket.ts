@@ -37,6 +37,7 @@ export async function bucketContents(
   if (writes) await probeWriting(requests, keyOf(probeName))
   return {
     ...{ length, holds },
+    close: () => requests.close(),
     write: (name, pieces, most) => writeContent(requests, keyOf(name), pieces, holds(most)),
     read: (name, from, end) => readContent(requests, keyOf(name), from, end),
     remove: async (name) => {

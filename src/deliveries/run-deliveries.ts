@@ -98,8 +98,8 @@ export function runDeliveriesEvery(context: DeliveryContext): () => Promise<void
   const { world, log } = context
   const run = new DeliveryRun(context)
   const repeat = (name: string, interval: number, task: () => Promise<void>) => {
-    const { run: start, ended } = oneAtATime(task, log, `Webhooks: ${name} failed; the next try is soon.`)
-    return { cancel: world.every(interval, start), ended }
+    const { run: start, end } = oneAtATime(task, log, `Webhooks: ${name} failed; the next try is soon.`)
+    return { cancel: world.every(interval, start), end }
   }
   const tasks = [
     repeat('dispatch', dispatchInterval, () => run.dispatch()),
@@ -112,6 +112,6 @@ export function runDeliveriesEvery(context: DeliveryContext): () => Promise<void
     cancelSends()
     for (const { cancel } of tasks) cancel()
     await run.stop()
-    await Promise.all(tasks.map(({ ended }) => ended()))
+    await Promise.all(tasks.map(({ end }) => end()))
   }
 }

@@ -1,11 +1,9 @@
 /** App: a service inside of another program, with its store, its log and the work that it does by itself. Part 8. */
 import type { IncomingMessage } from 'node:http'
 import { admitCaller } from '../corridor/identify-caller.ts'
-import { check, corridorOf } from '../corridor/phase.ts'
 import { refuse } from '../corridor/refuse.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
-import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { type Network, networkOf } from '../flow/network.ts'
@@ -13,6 +11,7 @@ import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import { type Log, within } from '../flow/world.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
+import { closedCorridor } from '../http/closed-corridor.ts'
 import { callOfRequest } from '../http/fetch.ts'
 import { callOf } from '../http/node-call.ts'
 import { watchLoop } from '../http/serve-requests.ts'
@@ -125,16 +124,6 @@ function trustedNetworks(texts: readonly string[]): readonly Network[] {
     )
   })
 }
-
-/** Refuses everything: the database is closed. */
-const closedCorridor = corridorOf(
-  check({
-    name: 'closed',
-    pass: () => {
-      throw new Problem('unavailable', 'The service has stopped.', { headers: { Connection: 'close' } })
-    },
-  }),
-)
 
 class OpenApp implements App {
   readonly context: ServerContext & { corridor?: typeof closedCorridor }

@@ -2,7 +2,7 @@
 import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { type Cancel, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type Cancel, type IsEnding, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type EventFeed, makeEventFeed } from './event-feed.ts'
 
@@ -20,14 +20,18 @@ export const hasEvents = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ collection }) => collection.eventPrefix !== undefined)
 
 const pageSize = 500
+const never: IsEnding = () => false
 
 /** Numbers the events that have been committed, and publishes them to the streams of the process. */
-export async function relayEvents({ resources, store, world }: RelayContext): Promise<void> {
+export async function relayEvents(
+  { resources, store, world }: RelayContext,
+  isEnding: IsEnding = never,
+): Promise<void> {
   const feed = world.state.of(makeEventFeed, null)
   let head = numbered(await store.execute({ do: 'head' }))
   // Streams that were opened before look where they stand: other processes may have given positions meanwhile.
   if (feed.position === null) feed.publish({ from: head.position, to: head.position, events: [] })
-  while (head.more) head = numbered(await store.execute({ do: 'number' }))
+  while (head.more && !isEnding()) head = numbered(await store.execute({ do: 'number' }))
   if (!feed.isWatched) feed.position = head.position
   await publishUpTo(head.position, feed, [...resources.keys()], store)
 }
@@ -51,10 +55,13 @@ function numbered(outcome: Outcome): Extract<Outcome, { is: 'numbered' }> {
 }
 
 /** Deletes the events that are kept no longer. */
-export async function sweepOldEvents({ store, world, retention }: RelayContext): Promise<void> {
+export async function sweepOldEvents(
+  { store, world, retention }: RelayContext,
+  isEnding: IsEnding = never,
+): Promise<void> {
   if (retention === null) return
   const before = world.due() - retention
-  for (let more = true; more; ) {
+  for (let more = true; more && !isEnding(); ) {
     const outcome = await store.execute({ do: 'expire', before })
     more = outcome.is === 'swept' && outcome.more
   }
@@ -63,20 +70,39 @@ export async function sweepOldEvents({ store, world, retention }: RelayContext):
 /** How often events are looked for, streams are kept alive and old events are deleted, in milliseconds. */
 const [relayInterval, beatInterval, sweepInterval] = [100, 5000, 60_000]
 
-/** Relays events at an interval, until the returned function stops it. */
-export function relayEventsEvery(context: RelayContext): () => Promise<void> {
+interface RunningRelay {
+  /** Ends all streams, at once. */
+  readonly endStreams: () => void
+  /** Ends the relay. */
+  readonly stop: () => Promise<void>
+}
+
+/** Relays events at an interval, until it is stopped. */
+export function relayEventsEvery(context: RelayContext): RunningRelay {
   const { world, log } = context
   const feed = world.state.of(makeEventFeed, null)
-  const relay = oneAtATime(() => relayEvents(context), log, 'Events could not be read; the next try is soon.')
-  const sweep = oneAtATime(() => sweepOldEvents(context), log, 'Old events could not be deleted; the next try is soon.')
+  const relay = oneAtATime(
+    (isEnding) => relayEvents(context, isEnding),
+    log,
+    'Events could not be read; the next try is soon.',
+  )
+  const sweep = oneAtATime(
+    (isEnding) => sweepOldEvents(context, isEnding),
+    log,
+    'Old events could not be deleted; the next try is soon.',
+  )
   const cancels: readonly Cancel[] = [
     world.every(relayInterval, relay.run),
     world.every(sweepInterval, sweep.run),
     world.every(beatInterval, () => feed.beat()),
   ]
-  return async () => {
+  const endStreams = (): void => {
     for (const cancel of cancels) cancel()
     feed.close()
-    await Promise.all([relay.ended(), sweep.ended()])
   }
+  const stop = async (): Promise<void> => {
+    endStreams()
+    await Promise.all([relay.end(), sweep.end()])
+  }
+  return { endStreams, stop }
 }

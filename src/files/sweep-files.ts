@@ -2,7 +2,7 @@
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
-import { type ContentStore, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type ContentStore, type IsEnding, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { forgetContent, unusedContents } from './file-table.ts'
 
 interface SweepContext {
@@ -13,12 +13,16 @@ interface SweepContext {
 /** Longer than an upload may wait for its write, so that no row can name a content that is removed. */
 const rest = 24 * 60 * 60 * 1000
 
-export async function sweepFiles({ store, world: { due, contents } }: SweepContext): Promise<void> {
+export async function sweepFiles(
+  { store, world: { due, contents } }: SweepContext,
+  isEnding: IsEnding = () => false,
+): Promise<void> {
   if (contents === null) return
   const time = due() - rest
   for (let names: readonly string[] | null = null; names?.length !== 0; ) {
     names = rowsIn(await store.execute(tablePlan(unusedContents, { time }))).map(({ name }) => String(name))
     for (const name of names) {
+      if (isEnding()) return
       await contents.remove(name) // before it is forgotten, so that nothing stays behind
       await store.execute(tablePlan(forgetContent, { name, time }))
     }
@@ -32,13 +36,13 @@ export function sweepFilesEvery(
   context: SweepContext & { readonly world: Pick<ServiceWorld, 'every'>; readonly log: Log },
 ): () => Promise<void> {
   const sweep = oneAtATime(
-    () => sweepFiles(context),
+    (isEnding) => sweepFiles(context, isEnding),
     context.log,
     'Contents that no row has could not be removed; the next try is soon.',
   )
   const cancel = context.world.every(interval, sweep.run)
   return async () => {
     cancel()
-    await sweep.ended()
+    await sweep.end()
   }
 }

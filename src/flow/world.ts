@@ -61,6 +61,8 @@ export interface ContentStore {
   readonly read: (name: string, from: number, end: number) => AsyncIterable<Uint8Array>
   /** Removes a content, also an incomplete one; it may be missing. */
   readonly remove: (name: string) => Promise<void>
+  /** Breaks off everything under way, as its service stops. Missing if nothing can hang. */
+  readonly close?: () => void
 }
 
 /** The world of a service: with the clock of its store, and generators of ids. */
@@ -171,22 +173,35 @@ export async function endAll(world: Pick<World, 'after' | 'monotonic'>, endings:
   return late
 }
 
+/** Whether work in the background has to end, although there is more of it. */
+export type IsEnding = () => boolean
+
 interface RepeatedTask {
   /** Starts the task unless it is running. A failure is logged; the next start tries again. */
   readonly run: () => void
-  /** Resolves when the task is not running. */
-  readonly ended: () => Promise<void>
+  /** Tells the task to end, and resolves when it has. It is not started again. */
+  readonly end: () => Promise<void>
 }
 
-/** A task that is started again and again, and runs once at a time. */
-export function oneAtATime(task: () => Promise<void>, log: Log, failed: string): RepeatedTask {
+/** A task that is started again and again, and runs once at a time. One that has many steps asks between them whether to end. */
+export function oneAtATime(
+  task: (isEnding: IsEnding) => Promise<void>,
+  log: Pick<Log, 'warn'>,
+  failed: string,
+): RepeatedTask {
   let running: Promise<void> | null = null
+  let isEnding = false
   const run = (): void => {
-    running ??= task()
+    if (isEnding) return
+    running ??= task(() => isEnding)
       .catch((err: unknown) => log.warn({ err }, failed))
       .finally(() => {
         running = null
       })
   }
-  return { run, ended: async () => running ?? undefined }
+  const end = async (): Promise<void> => {
+    isEnding = true
+    await running
+  }
+  return { run, end }
 }

@@ -1,6 +1,6 @@
 /** Forget revisions: deletes revisions after their retention. R237. */
 import type { Store } from '../flow/store.ts'
-import { type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type IsEnding, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { Resource } from '../resources/resource.ts'
 
@@ -15,16 +15,15 @@ export interface HistoryContext {
 export const hasHistory = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ collection }) => collection.history === true)
 
-export async function forgetRevisions({
-  resources,
-  store,
-  world,
-}: Pick<HistoryContext, 'resources' | 'store' | 'world'>): Promise<void> {
+export async function forgetRevisions(
+  { resources, store, world }: Pick<HistoryContext, 'resources' | 'store' | 'world'>,
+  isEnding: IsEnding = () => false,
+): Promise<void> {
   for (const { name, declaration } of resources.values()) {
     const { retention } = declaration.history ?? {}
     if (retention === undefined) continue
     const before = world.due() - (durationMilliseconds(retention) as number)
-    for (let more = true; more; ) {
+    for (let more = true; more && !isEnding(); ) {
       const outcome = await store.execute({ do: 'forget', collection: name, before })
       more = outcome.is === 'swept' && outcome.more
     }
@@ -37,13 +36,13 @@ const interval = 60_000
 export function forgetRevisionsEvery(context: HistoryContext): () => Promise<void> {
   const { world, log } = context
   const sweep = oneAtATime(
-    () => forgetRevisions(context),
+    (isEnding) => forgetRevisions(context, isEnding),
     log,
     'Old revisions could not be deleted; the next try is soon.',
   )
   const cancel = world.every(interval, sweep.run)
   return async () => {
     cancel()
-    await sweep.ended()
+    await sweep.end()
   }
 }

@@ -151,8 +151,6 @@ class Import {
       if (this.#rows.length > 0 && this.#intent.world.monotonic() - this.#since > patience) await this.#begin()
     }
     if (this.#last < from.line) throw otherContent(from.line)
-    const fault = reader.end()
-    if (fault) await this.#add(this.#last, fault, 0)
     await this.#begin()
   }
 
@@ -280,8 +278,10 @@ class Import {
     }
   }
 
-  /** Stores with the key that all content was read. */
+  /** Stores with the key that all content was read, and with it the mistake that the content ends with, so that a repeat does not count it again. */
   async #finish(): Promise<Outcome> {
+    const [fault, line] = [this.#tools.reader.end(), this.#last]
+    if (fault) this.#progress = advanced(this.#progress, [{ line, ...this.#tools.lineError(fault, line) }])
     const { created, existing, failed } = this.#progress
     if (created + existing + failed === 0) throw emptyImport()
     if (created + existing === 0) throw allRefused(reportOf(this.#progress))

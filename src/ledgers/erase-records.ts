@@ -22,10 +22,11 @@ export function* eraseRecords(
   context: StoreContext,
   { collection, key }: Pick<Read, 'collection' | 'key'>,
 ): Steps<ErasedRecords> {
-  if (context.backlog?.isOver === false || [...context.collections.values()].some(({ former }) => former !== null))
+  const { unchanged } = context
+  if (!unchanged || (yield unchanged).length === 0)
     throw new Problem(
       'maintenance',
-      'A change of the database is not finished: nodes of the former declaration may still write. Nothing was erased. Finish it with `bylaw migrate apply`, and try again.',
+      'A change of the database is not finished, or was finished meanwhile: nodes of another declaration may have written. Nothing was erased. Finish it with `bylaw migrate apply`, and try again with the newest declaration.',
     )
   const erasure = new Erasure(context, preparedCollection(context, collection), key)
   const emptied = { events: 0, revisions: 0, 'idempotency keys': 0, 'dropped values': 0 }

@@ -11,6 +11,7 @@ import {
 import type { StoredEvent } from '../flow/found-row.ts'
 import { type EventPage, rowsIn } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
+import type { IsEnding } from '../flow/world.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
 
 /** Why an event was not handled; `err` may be any value that code throws. */
@@ -45,15 +46,15 @@ export class EventFailures {
     this.#server = server
   }
 
-  /** Handles the first event of each item again if its pause is over, then those behind it. */
-  async retry(handle: Handle): Promise<FailuresLeft> {
+  /** Handles the first event of each item again if its pause is over, then those behind it, until there are none or it has to end. */
+  async retry(handle: Handle, isEnding: IsEnding): Promise<FailuresLeft> {
     const { world } = this.#server
     for (;;) {
       const rows = await this.#rows(tablePlan(findFailures, { reaction: this.#name }))
       const firsts = new Map(rows.toReversed().map((row) => [row.item, row]))
       const now = world.due()
       const due = [...firsts.values()].filter((row) => row.state === 'waiting' && row.due <= now)
-      if (due.length === 0) return { items: new Set(firsts.keys()), isFull: rows.length >= mostFailures }
+      if (due.length === 0 || isEnding()) return { items: new Set(firsts.keys()), isFull: rows.length >= mostFailures }
       await Promise.all(due.map((row) => this.#retryOne(row, handle)))
     }
   }

@@ -3,7 +3,7 @@ import type { ServerContext } from '../corridor/server-context.ts'
 import { addReaction, findReaction, keepReaction, type ReactionRow, takeReaction } from '../events/reaction-tables.ts'
 import { rowsIn } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
-import { newHolder } from '../flow/world.ts'
+import { type IsEnding, newHolder } from '../flow/world.ts'
 
 /** How long a process has a position; another one goes on from it if the process dies. */
 const lease = 30_000
@@ -54,6 +54,8 @@ export class HeldPosition {
     this.#position = position
     return (await this.#store(position)) && !this.#ending
   }
+
+  readonly isEnding: IsEnding = () => this.#ending
 
   /** Ends the work after its next move. */
   end(): void {

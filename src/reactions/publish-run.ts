@@ -6,7 +6,7 @@ import { eventMediaType, eventText } from '../events/event-text.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { StoredEvent } from '../flow/found-row.ts'
 import type { EventPage } from '../flow/outcome.ts'
-import { within } from '../flow/world.ts'
+import { runAll, within } from '../flow/world.ts'
 import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
 import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
@@ -17,6 +17,8 @@ const publisherName = 'events.publish'
 const pageSize = 100
 /** The pause after a failure, which doubles with each further one up to the longest, in milliseconds. */
 const [firstPause, longestPause] = [1000, 30_000]
+/** How long the publisher may take to close before another process may publish, in milliseconds: less than a stop. */
+const longestClose = 5000
 
 export class PublishRun {
   readonly #publisher: EventPublisher
@@ -62,13 +64,14 @@ export class PublishRun {
   }
 
   async release(): Promise<void> {
-    await this.#publisher.close()
-    await this.#held.release()
+    const close = async () =>
+      within(this.#server.world, longestClose, Promise.resolve(this.#publisher.close()), () => {})
+    await runAll([close, () => this.#held.release()])
   }
 
   async #publishFrom(from: number): Promise<void> {
     for (let [position, more] = [from, true]; more; ) {
-      const { items, isFull } = await this.#refused.retry((event) => this.#sendAgain(event))
+      const { items, isFull } = await this.#refused.retry((event) => this.#sendAgain(event), this.#held.isEnding)
       if (isFull) return
       const page = await this.#read(position)
       if (page.base > position) this.#warnOfMissed(position, page.base)

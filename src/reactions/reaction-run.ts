@@ -64,7 +64,10 @@ export class ReactionRun {
 
   async #handleFrom(from: number): Promise<void> {
     for (let [position, more] = [from, true]; more; ) {
-      const { items, isFull } = await this.#failures.retry((event, tries) => this.#handle(event, tries))
+      const { items, isFull } = await this.#failures.retry(
+        (event, tries) => this.#handle(event, tries),
+        this.#held.isEnding,
+      )
       if (isFull) return
       const page = await this.#read(position)
       await this.#handleAll(page.events, items)

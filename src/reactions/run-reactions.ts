@@ -45,14 +45,15 @@ export function runReactionsEvery(server: ServerContext): () => Promise<void> {
   const { world, log } = server
   const runs = eventRuns(server)
   const failed = 'Events could not be handled; the next try is soon.'
-  const tasks = runs.map((run) => oneAtATime(() => run.run(), log, failed))
+  const tasks = runs.map((run) => ({ run, task: oneAtATime(() => run.run(), log, failed) }))
   const cancel = world.every(interval, () => {
-    for (const task of tasks) task.run()
+    for (const { task } of tasks) task.run()
   })
   return async () => {
     cancel()
     for (const run of runs) run.end()
-    await Promise.all(tasks.map((task) => task.ended()))
-    await Promise.allSettled(runs.map((run) => run.release()))
+    // Each is released when it has ended itself: one that hangs must not keep others from another process.
+    const ended = tasks.map(({ run, task }) => task.end().then(() => run.release()))
+    await Promise.allSettled(ended)
   }
 }

@@ -13,6 +13,7 @@ import { storeSecret } from '../schema/shared-tables.ts'
 import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
+import { metaTable } from '../sql/statements.ts'
 import { withBacklog } from './backlog.ts'
 import { defaultRetention, rememberRights } from './drop.ts'
 import { readFormerMisfits } from './misfits.ts'
@@ -66,13 +67,29 @@ export function* prepareStore(
   const { retention = defaultRetention } = consent
   const copies = isKept ? {} : yield* prepareCopies(context, retention, due)
   return {
-    context: { ...withBacklog(context, layouts), ...copies, restoredAt: yield* readRestoredAt() },
+    context: {
+      ...withBacklog(context, layouts),
+      ...unchangedSince(layouts, dialect),
+      ...copies,
+      restoredAt: yield* readRestoredAt(),
+    },
     expire: copies.dropped && retention !== null ? (time) => expireCopies(dialect, retention, time) : null,
     secret: yield* storeSecret(dialect, world),
     misfits,
     name: layoutName(layouts.layout),
   }
 }
+
+/** The statement that shows whether the database still has the layout that it was opened with. */
+const unchangedSince = ({ layout }: StoreLayouts, { mark }: Dialect): Pick<StoreContext, 'unchanged'> =>
+  layout.open
+    ? {}
+    : {
+        unchanged: {
+          text: `SELECT 1 AS found FROM ${metaTable} WHERE name = 'layout' AND value = ${mark(1)}`,
+          values: [JSON.stringify(layout)],
+        },
+      }
 
 /** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields with other copies. */
 function* prepareCopies(

@@ -38,26 +38,25 @@ const usageWriteInterval = 5000
 /** How often transitions by the clock are looked for, in milliseconds. */
 const timerInterval = 5000
 
-/** Starts the work of a process. `endStreams` is called before its last answers, `stop` after them. */
+/** Starts the work of a process. `endStreams` is called before its last answers, `stop` and `written` after them. */
 export function startBackground(server: ServerContext) {
   const { service, store, world, log, handlers, authenticate } = server
   const { resources, writer, settings } = service
   const written = flushUsageEvery({ store, world }, usageWriteInterval)
   const timersStopped = runTimersEvery({ resources, writer, store, world, log, handlers }, timerInterval)
-  let endStreams = async (): Promise<void> => {}
-  if (hasEvents(resources)) {
-    world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
-    endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
-  }
+  if (hasEvents(resources)) world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+  const relay = hasEvents(resources)
+    ? relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
+    : null
   const reactionsStopped = hasEvents(resources) ? runReactionsEvery(server) : async () => {}
   const historyStopped = hasHistory(resources) ? forgetRevisionsEvery({ resources, store, world, log }) : async () => {}
   const filesStopped = world.contents ? sweepFilesEvery({ store, world, log }) : async () => {}
   const deliveriesStopped = hasWebhooks(resources) ? startDeliveries(server) : async () => {}
   const stop = async (): Promise<void> => {
-    await Promise.all([timersStopped(), reactionsStopped(), historyStopped(), filesStopped(), deliveriesStopped()])
-    await written()
+    const stops = [timersStopped, reactionsStopped, historyStopped, filesStopped, deliveriesStopped, relay?.stop]
+    await Promise.all(stops.map((one) => one?.()))
   }
-  return { endStreams, stop }
+  return { endStreams: () => relay?.endStreams(), stop, written }
 }
 
 function startDeliveries({ service, store, world, log }: ServerContext): () => Promise<void> {
@@ -159,6 +158,7 @@ async function startParts(
   const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
   if (counting) ends.unshift({ what: 'the connection to Redis', end: counting.close })
+  if (contents?.close) ends.unshift({ what: 'the place of files', end: contents.close })
   if (observed) ends.unshift({ what: 'metrics', end: observed.end })
   const telemetry = observed?.telemetry
   const store = telemetry?.measured(opened) ?? opened
@@ -194,14 +194,17 @@ async function startParts(
     begin: () => {
       store.attend()
       background = startBackground(context)
-      ends.unshift({ what: 'timers, events, reactions and webhooks', end: background.stop })
+      ends.unshift(
+        { what: 'timers, events, reactions and webhooks', end: background.stop },
+        { what: 'the counts of used versions', end: background.written },
+      )
     },
     close: () => {
       open = false
     },
     endStreams: async () => {
       endWaiting(world)
-      await background?.endStreams()
+      background?.endStreams()
     },
     stop: async () => {
       const late = await endAll(realWorld, [...ends, { what: 'the store', end: store.close }])

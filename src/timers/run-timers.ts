@@ -8,7 +8,7 @@ import { isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
-import type { ServiceWorld } from '../flow/world.ts'
+import { type IsEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun } from '../handlers/handled-run.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
@@ -40,8 +40,8 @@ export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
 /** The timers that this node has taken and not begun to carry out, for example after a failure of the database, until the lease ends. */
 const makeTaken = (): { timers: TimerRow[] } => ({ timers: [] })
 
-/** Carries out all transitions that are due; returns how many rows it moved. */
-export async function runDueTimers(context: TimerContext): Promise<number> {
+/** Carries out all transitions that are due; returns how many rows it moved. If it has to end before, others may take the rest at once. */
+export async function runDueTimers(context: TimerContext, isEnding: IsEnding = () => false): Promise<number> {
   if (await timersWait(context)) return 0
   await adoptTimers(context)
   const own = context.world.state.of(makeTaken, context.store)
@@ -49,7 +49,7 @@ export async function runDueTimers(context: TimerContext): Promise<number> {
   for (;;) {
     const now = context.world.due()
     own.timers = own.timers.filter(({ taken }) => taken >= now)
-    if (own.timers.length === 0) {
+    if (own.timers.length === 0 && !isEnding()) {
       const taken = await context.store.execute(tablePlan(takeDueTimers, { now, until: now + leaseTime }))
       own.timers.push(...(rowsIn(taken) as unknown as readonly TimerRow[]))
     }
@@ -57,7 +57,8 @@ export async function runDueTimers(context: TimerContext): Promise<number> {
     // Another run of this process may work on the same list.
     for (let timer = own.timers.shift(); timer; timer = own.timers.shift())
       try {
-        if (await runTimer(context, timer)) moved++
+        if (isEnding()) await context.store.execute(tablePlan(putOffTimer, { ...timer, next: timer.due, none: 0 }))
+        else if (await runTimer(context, timer)) moved++
       } catch (error) {
         own.timers.unshift(timer)
         throw error
@@ -184,18 +185,14 @@ async function putOff(
 /** Runs due timers at an interval, until the returned function stops it. */
 export function runTimersEvery(context: TimerContext, interval: number): () => Promise<void> {
   if (!hasTimers(context.resources)) return async () => {}
-  let running: Promise<unknown> | null = null
-  const stop = context.world.every(interval, () => {
-    running ??= runDueTimers(context)
-      .catch((err: unknown) =>
-        context.log.warn({ err }, 'Transitions by the clock could not be carried out; the next try is soon.'),
-      )
-      .finally(() => {
-        running = null
-      })
-  })
+  const timers = oneAtATime(
+    async (isEnding) => void (await runDueTimers(context, isEnding)),
+    context.log,
+    'Transitions by the clock could not be carried out; the next try is soon.',
+  )
+  const cancel = context.world.every(interval, timers.run)
   return async () => {
-    stop()
-    await running
+    cancel()
+    await timers.end()
   }
 }

@@ -97,6 +97,21 @@ test('the close of a service under test ends requests that wait for an operation
   assert.equal((await waiting).status, 202)
 })
 
+test('calls of a service under test after its close are refused', async () => {
+  const api = service({ name: 'notes', events: true, resources: { notes } }) as unknown as Service
+  const { call, pass, close } = testing(api)
+  await call('/notes', { method: 'POST', json: { text: 'a' } })
+  await close()
+  for (const one of [call('/notes'), call('/notes', { as: {} }), call('/notes', { method: 'POST', json: {} })]) {
+    const answer = await one
+    assert.deepEqual(
+      [answer.status, ((await answer.json()) as { message: string }).message],
+      [503, 'The service has stopped.'],
+    )
+  }
+  await assert.rejects(pass('PT1S'), /The service under test is closed\./)
+})
+
 test('the close of a service under test succeeds although `use` has failed', async () => {
   const released: unknown[] = []
   const use = () => Promise.reject(new Error('There is no mail.'))

@@ -15,13 +15,13 @@ interface ErasedKey {
   readonly account?: string
 }
 
-/** Erases an item as the command does; `failAt` is the number of the plan at which the store fails. */
+/** Erases an item as the command does; `failAt` is the number of the plan at which the store fails, `before` runs once it is open. */
 export async function erased(
   api: Service,
   { url }: Pick<Place, 'url'>,
   name: string,
   { id, parent, account }: ErasedKey,
-  { failAt = Number.POSITIVE_INFINITY, isDry = false } = {},
+  { failAt = Number.POSITIVE_INFINITY, isDry = false, before = async () => {} } = {},
 ) {
   const service = api as unknown as MadeService
   const store = await openStore(service, url, 'require')
@@ -31,6 +31,7 @@ export async function erased(
     return store.execute(plan)
   }
   try {
+    await before()
     const world = serviceWorld(realWorld, store)
     const resource = service.resources.get(name) as Resource
     const key = { id, parent: parent ?? null, account: account ?? null }

@@ -9,11 +9,11 @@ export function followEvents({ resources, settings }: Service, { store, world, a
   if (!hasEvents(resources)) return undefined
   const context = { resources, store, world, log, retention: settings.events.retention }
   world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
-  const stopRelay = relayEventsEvery(context)
+  const relay = relayEventsEvery(context)
   const awake = setInterval(() => {}, 1000) // a test that waits for a stream has nothing else that keeps its process
   const stop = (): Promise<void> => {
     clearInterval(awake)
-    return stopRelay()
+    return relay.stop()
   }
   return { stop, run: () => relayEvents(context) }
 }

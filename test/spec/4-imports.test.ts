@@ -206,6 +206,10 @@ doors('imports', shop, (door) => {
     const typed = await send(door, text, keyed('whole'), '/orders/imports', csv)
     assert.equal(typed.status, 422)
     assert.equal(await count(door), before + 599)
+    const open = () => send(door, 'note\na\nb\n"open\n', keyed('open'), '/orders/imports', csv)
+    const { json } = await open()
+    assert.deepEqual([json.created, json.failed, json.errors.length, json.errors[0].line], [2, 1, 1, 4])
+    assert.deepEqual((await open()).json, json)
   })
   spec('R43 R45 R238', 'a cell of CSV holds no value that a body cannot', async () => {
     const text = [

@@ -231,8 +231,36 @@ for (const [name, place] of places)
       await alive(at)
       const next = notes({ size: f.integer({ default: 0 }) })
       await applied(at, next)
-      await assert.rejects(erased(next, at, 'notes', { id: json.id }), /not finished.*migrate apply/)
+      for (const api of [next, notes({})])
+        await assert.rejects(erased(api, at, 'notes', { id: json.id }), /not finished.*migrate apply/)
       assert.deepEqual(await tablesWith('marked', at), ['notes'])
       await old.close()
     })
+
+    for (const phases of ['has begun', 'was finished'])
+      test(`if a change of the database ${phases} since the start of the command, it is refused`, async (t) => {
+        const at = await place(t)
+        const notes = (own: object): Service =>
+          service({
+            name: 'notes',
+            resources: { notes: { fields: { text: f.text(optional), ...own }, access: 'public' } },
+          } as never) as never
+        const next = notes({ nickname: f.text(optional) })
+        const old = nodeOn(at, notes({}))
+        t.after(old.close)
+        const { json } = await old.ask('POST', '/notes', {})
+        if (phases === 'has begun') await alive(at)
+        const change = async () => {
+          await applied(at, next)
+          const node = nodeOn(at, next)
+          assert.equal((await node.ask('PATCH', `/notes/${json.id}`, { nickname: 'marked' })).status, 200)
+          await node.close()
+        }
+        await assert.rejects(erased(notes({}), at, 'notes', { id: json.id }, { before: change }), /newest declaration/)
+        await old.close()
+        await at.rows('DELETE FROM bylaw_nodes')
+        await applied(at, next)
+        await erased(next, at, 'notes', { id: json.id })
+        assert.deepEqual(await tablesWith('marked', at), [])
+      })
   })
