@@ -61,6 +61,22 @@ describe('states', () => {
     )
   })
 
+  test('a mistake in a transition does not hide the field of the states', () => {
+    const named = {
+      summaries: { byStatus: { group: ['status'] } },
+      indexes: [['status', 'createdAt']],
+      access: { read: [{ where: { status: 'open' } }], write: 'authenticated' },
+    }
+    const first = (transitions: object): string[] => {
+      const bills = { fields, ...named, states: { ...sound, transitions } }
+      return declarationMistakes({ name: 'shop', resources: { bills } }).map(({ place }) => place)
+    }
+    const at = 'resources.bills.states.transitions.payments'
+    assert.deepEqual(first({ payments: { from: ['open'], to: 'paid', set: { note: now } } }), [`${at}.set.note`])
+    assert.deepEqual(first({ payments: { from: ['open'], to: 5 } }), [`${at}.to`])
+    assert.deepEqual(first({ payments: { from: 'open', to: 'paid' } }), [`${at}.from`])
+  })
+
   test('a name of the service, of the key or in another case cannot be the field', () => {
     assert.match(mistakes({ field: 'updatedAt' })[0] as string, /^field: The service maintains this time already\./)
     assert.match(

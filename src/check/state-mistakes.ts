@@ -6,25 +6,37 @@ import { type StatesDeclaration, stateNames, statesKeys } from '../resources/sta
 import { checkFieldName, type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkText, parentNameOf, type ResourceCheck, serviceNames } from './resource-check.ts'
-import { checkStateName, checkTransitions } from './transition-mistakes.ts'
+import { checkStateName, checkTransitions, isStateName } from './transition-mistakes.ts'
 
 /**
  * Checks the states of all resources. Returns the resources with the fields of their states, which the other checks
- * treat like declared ones; resources whose states have mistakes stay as they are.
+ * treat like declared ones. A mistake elsewhere in the states leaves the field, so that no other check misses it.
  */
 export function checkStates(context: DeclarationCheck): UncheckedObject {
   const sound = Object.entries(context.resources).map(([name, given]) => {
     if (!isObject(given) || given.states === undefined) return [name, given] as const
     const before = context.findings.length
     checkOwnStates({ name, given, settings: context.settings }, context)
-    return [name, context.findings.length === before ? withStateField(given) : given] as const
+    const found = context.findings.slice(before)
+    if (found.length === 0) return [name, withField(given, given.states as StatesDeclaration)] as const
+    return [name, found.some(({ path }) => path[3] === 'field') ? given : withNamedStates(given)] as const
   })
   return Object.fromEntries(sound)
 }
 
-const withStateField = (given: UncheckedObject): UncheckedObject => {
-  const states = given.states as StatesDeclaration
-  return { ...given, fields: { ...(given.fields as UncheckedObject), [states.field]: stateField(states) } }
+const withField = (given: UncheckedObject, states: StatesDeclaration): UncheckedObject => ({
+  ...given,
+  fields: { ...(given.fields as UncheckedObject), [states.field]: stateField(states) },
+})
+
+/** A resource with the field of those states that are names, of states with mistakes. */
+function withNamedStates(given: UncheckedObject): UncheckedObject {
+  const { field, initial, transitions } = isObject(given.states) ? given.states : {}
+  const all = isObject(transitions) ? Object.values(transitions).filter(isObject) : []
+  const states = [initial, ...all.flatMap(({ from, to }) => [...(Array.isArray(from) ? from : []), to])]
+  const [first, ...others] = [...new Set(states.filter(isStateName))]
+  if (typeof field !== 'string' || first === undefined) return given
+  return withField(given, { field, initial: first, transitions: { named: { from: others, to: first } } })
 }
 
 function checkOwnStates(judged: ResourceCheck, context: DeclarationCheck): void {

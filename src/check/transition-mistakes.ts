@@ -23,8 +23,10 @@ import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './r
 const statePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
 
 /** Checks the name of a state. */
+export const isStateName = (state: unknown): state is string => typeof state === 'string' && statePattern.test(state)
+
 export function checkStateName(path: DeclarationPath, state: unknown, context: DeclarationCheck): void {
-  if (typeof state === 'string' && statePattern.test(state)) return
+  if (isStateName(state)) return
   const mend = "Write letters, digits, dashes and underscores, as 'draft'."
   report(context, path, `The state is ${valueInWords(state)}.`, mend)
 }

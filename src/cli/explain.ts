@@ -70,6 +70,9 @@ function refuseMissingTable(error: Error & { readonly code?: string }): never {
   )
 }
 
+/** A JWT; the command does not print it. */
+const accessTokenPattern = /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/
+
 type ExplainedCaller = Pick<ExplainedRequest, 'caller' | 'invalid'>
 
 async function callerToExplain(input: CommandInput, context: ExplainContext): Promise<ExplainedCaller> {
@@ -78,6 +81,11 @@ async function callerToExplain(input: CommandInput, context: ExplainContext): Pr
   const own = input.flagValue('id')?.text
   if (as !== undefined && isApiKey(as)) return callerOfKey(as, context)
   if (as === undefined && own === undefined && account === null && tier === null) return { caller: null, invalid: null }
+  if (as !== undefined && accessTokenPattern.test(as))
+    throw commandError(
+      '--as is an access token, which this command does not verify.',
+      'Name its caller:  --as SCOPES --account ID --id SUBJECT',
+    )
   const scopes = (as ?? '').split(/[,\s]+/).filter((one) => one !== '')
   for (const one of scopes) requireScope(one, context.service)
   return { caller: callerOf(own ?? 'explained', { account, scopes, tier, features: [] }), invalid: null }

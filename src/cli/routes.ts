@@ -73,9 +73,9 @@ export function operationsOf({ places, settings: { server } }: Service): RouteLi
 }
 
 /** Who may use an operation. Revisions need their own rule and that of reading the item. */
-function accessOf({ operation, rule, rowRule, resource }: Route): string {
+function accessOf({ at, rule, rowRule, resource }: Route): string {
   const own = rowRule ? rowRuleText(rowRule) : rule
-  if (operation !== revisionSegment) return own
+  if (at.split('/', 2)[1] !== revisionSegment) return own
   const reading = rowRuleOf(resource, 'read')
   const both = new Set([own, reading ? rowRuleText(reading) : (ruleFor(resource.access, 'read') ?? own)])
   for (const one of ['public', 'authenticated']) if (both.size > 1) both.delete(one)

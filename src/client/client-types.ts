@@ -1,12 +1,11 @@
 /** Client types: the type of a client, inferred from the declaration of its service. Part 1. */
 // long because: every method has a doc comment with an example
 import type { Value } from '../fields/field.ts'
+import type { Where } from '../lists/where-parameters.ts'
 import type {
   ConceptsOf,
   CreateInput,
   DeclarationOf,
-  FieldsOf,
-  FilterName,
   Get,
   PairInput,
   PairName,
@@ -38,7 +37,7 @@ import type {
   ParentOf,
 } from './embedded-types.ts'
 import type { entityTag } from './entity-tag.ts'
-import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
+import type { SummaryGroup, SummaryName } from './summary-types.ts'
 import type { Files } from './upload-types.ts'
 
 export interface ClientOptions<S> {
@@ -464,22 +463,7 @@ interface ListQuery<D, R extends ResourceName<D>> {
   /** How many items a page has; otherwise as the service declares it: `pageSize: 100`. */
   readonly pageSize?: number
 }
-type Where<D, R extends ResourceName<D>> = {
-  readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
-}
 type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
-
-type Condition<F, C> =
-  Exclude<Value<F, C>, null> extends infer V
-    ? V | readonly V[] | null | Operators<V, FormOf<Get<Get<F, 'options'>, 'filter', never>>>
-    : never
-type FormOf<Filter> = Filter extends readonly (infer Form)[] ? Form : Filter
-type Operators<V, Form> = object & {
-  readonly eq?: V
-  readonly null?: boolean
-} & ('range' extends Form ? { readonly gte?: V; readonly lte?: V } : unknown) & {
-    readonly [O in Extract<Form, 'like' | 'gt' | 'lt' | 'ne'>]?: V
-  }
 
 interface EventStreamQuery<D> {
   /** The types of events; all by default: `types: ['order.placed']`. */

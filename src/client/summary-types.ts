@@ -1,5 +1,6 @@
 /** Summary types: the groups of a summary, inferred from its declaration. Part 1. */
-import type { Flatten, ResolvedField, Value } from '../fields/field.ts'
+import type { Flatten, Value } from '../fields/field.ts'
+import type { FieldAt } from '../lists/where-parameters.ts'
 import type { ConceptsOf, FieldsOf, Get, ResourceOf } from '../resources/infer.ts'
 
 type SummariesOf<D, R> = Get<ResourceOf<D, R>, 'summaries', Record<never, never>>
@@ -33,19 +34,3 @@ type MemberName<D, Path extends string> = D extends { readonly settings: { reado
   : InOneWord<Path>
 type WithUnderscores<Path extends string> = Path extends `${infer A}.${infer B}` ? `${A}_${WithUnderscores<B>}` : Path
 type InOneWord<Path extends string> = Path extends `${infer A}.${infer B}` ? `${A}${InOneWord<Capitalize<B>>}` : Path
-
-/** The field at a dotted path. */
-export type FieldAt<F, C, Path> = Path extends keyof F
-  ? ResolvedField<F[Path], C>
-  : Path extends `${infer A}.${infer B}`
-    ? A extends keyof F
-      ? ResolvedField<F[A], C> extends { readonly fields: infer N }
-        ? FieldAt<N, C, B>
-        : never
-      : never
-    : ManagedField
-/** `id`, the id of the parent, and times. */
-interface ManagedField {
-  readonly kind: 'text'
-  readonly options: { readonly filter: 'range' }
-}

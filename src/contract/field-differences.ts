@@ -235,7 +235,11 @@ function queryDifferences(
   if (come.length > 0) say('additive', had.length === 0 ? 'can be used as a filter.' : `has the filter ${forms(come)}.`)
   if (before.sort && !after.sort) say('breaking', 'cannot be used as a sort any more.', 'Keep its `sort`.')
   if (!before.sort && after.sort) say('additive', 'can be used as a sort.')
-  if (before.search && !after.search) say('breaking', 'is not found by `search` any more.', 'Keep its `search`.')
+  if (before.search && !after.search) {
+    const weight = lists ? 'breaking' : 'none'
+    const lost = fieldDifference(place, weight, 'is not found by `search` any more.', 'Keep its `search`.', 'fixed')
+    differences.push({ ...lost, part: 'search' })
+  }
   if (!before.search && after.search) say('additive', 'is found by `search`.')
   return differences
 }

@@ -251,6 +251,23 @@ describe('changes', () => {
       0,
     )
   })
+  test('cannot keep words of a field that is not searched any more', () => {
+    const searched = { ...first, note: f.text({ max: 10, optional: true, search: true }) }
+    const locks: LocksByLabel = new Map([['v1', lockOf(shop(searched))]])
+    const { note, ...rest } = searched
+    const gone = shop({ ...rest, remark: f.integer({ optional: true }) }, { versions })
+    assert.match(mistakesText(gone, locks), /removed: \{ note: f\.text\(\{ max: 10, optional: true \}\) \}/)
+    const declared = changed(gone, {
+      removed: { note: f.text({ max: 10, optional: true }) },
+      added: ['remark'],
+      response: () => ({ note: null }),
+    })
+    for (const made of [declared, shop(first, { versions })]) {
+      const text = mistakesText(made, locks)
+      assert.match(text, /`note` is not found by `search` any more\.\nKeep its `search`\. .*`search`: no change can/)
+      assert.ok(!text.includes('.change('), text)
+    }
+  })
   test('that lose values need functions', () => {
     const made = shop(
       { ...first, visits: f.integer({ min: 1, max: 500 }), note: f.text({ max: 5, optional: true }) },

@@ -5,6 +5,7 @@ import type { FieldTerms } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { plainValue } from '../fields/value-terms.ts'
 import { valueCode } from './code.ts'
+import type { ResourceContract } from './contract.ts'
 
 /** The source code of a placeholder; undefined if there is none, as for a reference, which must name an existing row. */
 export function placeholderCode(terms: FieldTerms): string | undefined {
@@ -13,7 +14,7 @@ export function placeholderCode(terms: FieldTerms): string | undefined {
 }
 
 /** A placeholder that is not null. */
-export function placeholderValue(terms: FieldTerms): unknown {
+function placeholderValue(terms: FieldTerms): unknown {
   if (terms.default !== undefined && fitsTerms(terms.default, terms)) return terms.default
   if (terms.kind === 'ref') return undefined
   if (terms.kind === 'object') return placeholderObject(terms)
@@ -67,3 +68,20 @@ export function fitsTerms(value: unknown, { kind, min, max, pattern, scale = 0, 
   const high = max === undefined || order(value) <= order(max)
   return low && high && (kind !== 'decimal' || Math.abs(order(value)) < 10 ** (precision - scale))
 }
+
+/**
+ * Fields of an older version, as a change declares them. For new items it needs a value of a field that the service sets:
+ * the initial state, or a placeholder. Only fields that are searched now have words, so the start refuses `search` at others.
+ */
+export const formerFields = (
+  old: Record<string, FieldTerms>,
+  { states }: ResourceContract,
+  now: ResourceContract['fields'] = {},
+): Record<string, FieldTerms> =>
+  Object.fromEntries(
+    Object.entries(old).map(([name, { search, ...rest }]) => {
+      const terms = { ...rest, ...(now[name]?.search && { search }) }
+      const usual = () => (states?.field === name ? states.initial : placeholderValue(terms))
+      return [name, terms.readOnly && !terms.nullable ? { ...terms, default: usual() } : terms]
+    }),
+  )

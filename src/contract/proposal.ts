@@ -8,7 +8,7 @@ import type { ResourceContract } from './contract.ts'
 import { convertExpression } from './convert.ts'
 import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
-import { placeholderCode, placeholderValue } from './placeholder.ts'
+import { formerFields, placeholderCode } from './placeholder.ts'
 
 /** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {
@@ -179,23 +179,14 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   const renamedAndChanged = Object.fromEntries(others.map(([old, now]) => [now, before.fields[old] as FieldTerms]))
   return {
     renamed,
-    removed: withDefaults(pick(gone, before), before),
+    removed: formerFields(pick(gone, before), before),
     added: pick(come, after),
-    retyped: withDefaults({ ...pick(changed, before), ...renamedAndChanged }, before),
+    retyped: formerFields({ ...pick(changed, before), ...renamedAndChanged }, before, after.fields),
     required: pick(required, after),
     ...otherValues(enums, renamed, before, after),
     withdrawn: before.operations.filter((name) => !after.operations.includes(name)),
   }
 }
-
-/** Older versions need a value for new items in a field that the service sets: the initial state, or a placeholder. */
-const withDefaults = (old: Record<string, FieldTerms>, { states }: ResourceContract): Record<string, FieldTerms> =>
-  Object.fromEntries(
-    Object.entries(old).map(([name, terms]) => {
-      const usual = () => (states?.field === name ? states.initial : placeholderValue(terms))
-      return [name, terms.readOnly && !terms.nullable ? { ...terms, default: usual() } : terms]
-    }),
-  )
 
 /** Whether one field could be the other under a new name: same kind, target and uniqueness. */
 const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>

@@ -67,14 +67,34 @@ async function run(input: CommandInput): Promise<number> {
   } finally {
     await store.close()
   }
-  if (!isKnown && countsIn(erasure).length === 0)
-    throw commandError(
-      `There is no item ${id} in ${name}, and nothing is recorded of one.`,
-      resource.collection.account === null ? 'Look at its id.' : 'Look at its id, and name its account:  --account ID',
-    )
+  if (!isKnown) checkRecorded(erasure, { resource, key, isDry })
   if (!isDry && !isPostgresUrl(database)) scrubSqlite(database, realWorld)
   return report(`${withoutPassword(database)}: ${name} ${id}`, { ...erasure, ...left }, isDry)
 }
+
+/**
+ * Refuses an item of which nothing was ever stored, as its id or its account is a mistake. Idempotency keys say nothing of
+ * the account: they are found by the id alone, and may be those of an item of another account.
+ */
+function checkRecorded(
+  { counts }: Erasure,
+  { resource, key, isDry }: { readonly resource: Resource; readonly key: RowKey; readonly isDry: boolean },
+): void {
+  const { name, collection } = resource
+  const kinds = new Set([...counts.values()].flatMap((own) => [...own.keys()]))
+  if (collection.account !== null) kinds.delete(idempotencyKeys)
+  if (kinds.size > 0) return
+  const whose = collection.account === null ? '' : ` of the account "${key.account}"`
+  const emptied = [...counts.values()].reduce((all, own) => all + (own.get(idempotencyKeys) ?? 0), 0)
+  const keys = `${emptied === 1 ? 'One idempotency key' : `${emptied} idempotency keys`} with its id`
+  const also = emptied === 0 ? '' : ` ${keys} ${isDry ? 'would be' : emptied === 1 ? 'was' : 'were'} emptied.`
+  throw commandError(
+    `There is no item ${key.id} in ${name}${whose}, and nothing is recorded of one.${also}`,
+    collection.account === null ? 'Look at its id.' : 'Look at its id, and name its account:  --account ID',
+  )
+}
+
+const idempotencyKeys = 'idempotency keys'
 
 /** Contents that were given up and are still there. */
 interface LeftContents {

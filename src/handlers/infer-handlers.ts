@@ -2,11 +2,11 @@
 // long because: each type is the argument of one kind of handler, and they are made of one another
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { FieldNamesWith } from '../fields/field.ts'
+import type { Where } from '../lists/where-parameters.ts'
 import type {
   ConceptsOf,
   CreateInput,
   FieldsOf,
-  FilterName,
   Get,
   Item,
   ParentFieldName,
@@ -41,7 +41,7 @@ interface ListQueryOf<D, R extends ResourceName<D>> {
   /** The id of the parent whose items are listed: `parent: order.id`. */
   readonly parent?: string
   /** A value, several of which one has to match, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
-  readonly where?: { readonly [K in FilterName<D, R> & string]?: unknown }
+  readonly where?: Where<D, R>
   /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
   readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
   /** How many items at most. Without it, more than 1,000 items are a failure: `limit: 10`. */

@@ -1,6 +1,41 @@
 /** Where parameters: filters and sorts as handlers and clients write them, as parameters of a URL. Part 4, list parameters. */
+import type { Flatten, ResolvedField, Value } from '../fields/field.ts'
+import type { ConceptsOf, FieldsOf, FilterName, Get, ResourceName } from '../resources/infer.ts'
 
 export type ListParameter = readonly [name: string, value: string]
+
+/** The filters of a list, as its resource declares them. */
+export type Where<D, R extends ResourceName<D>> = {
+  readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
+}
+
+type Condition<F, C> =
+  Exclude<Value<F, C>, null> extends infer V
+    ? V | readonly V[] | null | Operators<V, FormOf<Get<Get<F, 'options'>, 'filter', never>>>
+    : never
+type FormOf<Filter> = Filter extends readonly (infer Form)[] ? Form : Filter
+/** One object type, as an intersection would take lists too. */
+type Operators<V, Form> = Flatten<
+  { readonly eq?: V; readonly null?: boolean } & ('range' extends Form
+    ? { readonly gte?: V; readonly lte?: V }
+    : unknown) & { readonly [O in Extract<Form, 'like' | 'gt' | 'lt' | 'ne'>]?: V }
+>
+
+/** The field at a dotted path. */
+export type FieldAt<F, C, Path> = Path extends keyof F
+  ? ResolvedField<F[Path], C>
+  : Path extends `${infer A}.${infer B}`
+    ? A extends keyof F
+      ? ResolvedField<F[A], C> extends { readonly fields: infer N }
+        ? FieldAt<N, C, B>
+        : never
+      : never
+    : ManagedField
+/** `id`, the id of the parent, and times. */
+interface ManagedField {
+  readonly kind: 'text'
+  readonly options: { readonly filter: 'range' }
+}
 
 /** Each filter is one value, a list of alternatives, null, or an object of operators. */
 export const whereParameters = (where: Readonly<Record<string, unknown>>): ListParameter[] =>

@@ -185,7 +185,7 @@ function bodyPart({ requestBody: body }: PageOperation, { resolve }: PageContext
   const required = (name: string) => schema.required?.includes(name) && 'required'
   return html`<h4>Content</h4><p>${Object.keys(body.content).map((type, i) => html`${i > 0 && ', '}<code>${type}</code>`)}${!body.required && ', optional'}. ${body.description}</p>${
     fields.length > 0 &&
-    html`<details><summary>${fields.length} fields</summary>${definitions(
+    html`<details><summary>${fields.length} ${fields.length === 1 ? 'field' : 'fields'}</summary>${definitions(
       fields.map((one) => ({ ...one, marks: [required(one.name)] })),
       resolve,
     )}</details>`

@@ -155,6 +155,26 @@ describe('a broken promise is found:', () => {
   })
 })
 
+test('resources of the service itself are not tried', async () => {
+  const hooked = service({
+    name: 'hooked',
+    events: true,
+    settings: { events: { webhooks: true } },
+    resources: {
+      notes: {
+        fields: { text: f.text() },
+        operations: { exports: { at: 'item', output: { text: f.text() }, asynchronous: true } },
+        access: 'authenticated',
+      },
+    },
+  })
+  const served = hooked.handlers({
+    notes: { exports: async () => ({ text: '' }) },
+  }) as unknown as Service
+  const { failure, untried, cases } = await verifyService(served, () => openSandbox(served), { seed: 11, runs: 20 })
+  assert.deepEqual([failure, untried, [...cases]], [null, [], [['notes', 20]]])
+})
+
 describe('recorded answers', () => {
   const record = async () => {
     const sandbox = await openSandbox(shop)

@@ -1,4 +1,5 @@
 /** Verify: checks the promises between the versions of a declaration with generated items. Part 9, versioning. */
+import { isStatusResource, isWebhookResource } from '../resources/service-fields.ts'
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
@@ -87,7 +88,7 @@ export async function verifyService(
   const alone = (name: string, row: readonly number[]) =>
     within((context) => tryItem(name, replayedChance(row), context))
   const failed = await within((context) => firstFailure(context, { seed, runs }, cases))
-  const untried = [...service.resources.keys()].filter((name) => !cases.has(name))
+  const untried = declaredNames(service).filter((name) => !cases.has(name))
   if (!failed) return { ...verdict, untried, failure: null }
   const { name, row, failure } = failed
   tell(failure)
@@ -97,13 +98,19 @@ export async function verifyService(
   return { ...verdict, untried: [], failure: isFailure(least) ? least : failure }
 }
 
+/** The names of the resources without those that the service adds: these are no part of the declaration. */
+const declaredNames = ({ resources }: Service): string[] =>
+  [...resources].flatMap(([name, { declaration }]) =>
+    isStatusResource(declaration) || isWebhookResource(declaration) ? [] : [name],
+  )
+
 /** The resource and the choices of the first item that breaks a promise. */
 async function firstFailure(
   context: VerifyRun,
   { seed, runs }: Pick<VerifyOptions, 'seed' | 'runs'>,
   cases: Map<string, number>,
 ) {
-  for (const name of context.service.resources.keys()) {
+  for (const name of declaredNames(context.service)) {
     for (let run = 0; run < runs; run++) {
       const row: number[] = []
       const tried = await tryItem(name, seededChance(seed * 7919 + run, row), context)

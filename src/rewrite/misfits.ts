@@ -203,6 +203,9 @@ export function* admitDeclaration(surveyed: SurveyedChange, consent: Consent, si
   yield* rememberMisfits(surveyed.dialect, sighting)
 }
 
+/** What the makers of some kinds take before the options. */
+const firstArguments: Readonly<Record<string, string>> = { enum: '[…], ', list: '…, ', object: '{ … }, ', ref: "'…', " }
+
 /** The hazards of narrowed fields whose rows do not fit. */
 function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
   const refused = narrowed.filter(({ addresses, states, overlong }) => addresses || states || overlong || !allow)
@@ -217,12 +220,13 @@ function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
         about: `${about}\nEvery item has one of the states, and only transitions write it.`,
         mends: stateMends(field, states),
       }
-    const fill = `${field}: f.${bounds.kind}({ …, fill: a value that fits })`
+    const declared = (option: string) =>
+      `${field}: f.${bounds.kind}(${firstArguments[bounds.kind] ?? ''}{ …, ${option} })`
     return {
       about,
       mends: [
-        ['If these rows get a value', fill],
-        ['If it had another name', `${field}: f.${bounds.kind}({ …, was: 'the former name' })`],
+        ['If these rows get a value', declared('fill: a value that fits')],
+        ['If it had another name', declared("was: 'the former name'")],
         overlong
           ? [
               'If they may stay as they are',

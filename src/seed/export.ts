@@ -5,10 +5,10 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { accountOf, databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
-import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
+import { type AnsweredError, noteAccount, refusedBy, requireDeclared } from './declared-resource.ts'
 import { operatorDoor } from './operator-door.ts'
 
 export const exportCommand: Command = {
@@ -47,7 +47,7 @@ async function run(input: CommandInput): Promise<number> {
     )
   const store = await openStoreFor(service, databaseOf(input, service), 'require')
   try {
-    const account = accountOf(input)
+    const account = noteAccount(input, service, resource)
     const { door, url, version } = operatorDoor(service, store, account, 'command:export')
     const query = input.flagValue('query')?.text ?? ''
     const headers = { accept: type, ...(version !== null && { version }) }

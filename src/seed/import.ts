@@ -6,10 +6,10 @@ import type { LineReport } from '../imports/import-progress.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { accountOf, databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
-import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
+import { type AnsweredError, noteAccount, refusedBy, requireDeclared } from './declared-resource.ts'
 import { operatorDoor } from './operator-door.ts'
 
 export const importCommand: Command = {
@@ -45,7 +45,7 @@ async function run(input: CommandInput): Promise<number> {
   const key = input.flagValue('key')?.text ?? (await digestOf(file))
   const store = await openStoreFor(service, databaseOf(input, service), 'require')
   try {
-    const account = accountOf(input)
+    const account = noteAccount(input, service, resource)
     const { door, url, version } = operatorDoor(service, store, account, 'command:import')
     const headers = {
       ...{ 'content-type': type, 'idempotency-key': key },
@@ -113,11 +113,14 @@ function readBody(file: string, size: number): { body: ReadableStream; done: () 
   }
 }
 
+/** Of values that are unique together, only the message of the line says so: its errors name one field each. */
+const mistakesText = ({ message, type, errors }: LineReport['errors'][number]): string => {
+  const mistakes = (errors as readonly AnsweredError[] | undefined)?.map((one) => one.message)
+  return mistakes === undefined || type === 'already-exists' ? String(message) : mistakes.join(' ')
+}
+
 function printReport(file: string, { created, existing, failed, errors }: LineReport, isRepeat: boolean): number {
-  for (const { line, message, errors: all } of errors) {
-    const mistakes = (all as readonly AnsweredError[] | undefined)?.map((one) => one.message).join(' ')
-    console.error(`${file}:${line}  ${mistakes ?? message}`)
-  }
+  for (const one of errors) console.error(`${file}:${one.line}  ${mistakesText(one)}`)
   if (failed > errors.length) console.error(`… and ${failed - errors.length} more lines.`)
   const counts = `${created} created, ${existing} existing, ${failed} refused.`
   const before = `${file} was imported before with this key, so nothing was imported now. The report of that import:`

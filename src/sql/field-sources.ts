@@ -1,7 +1,7 @@
 /** Field sources: where the old declaration stored each field, and whether rows can be converted. Pure. The store. */
 import type { Collection } from '../rows/collection.ts'
 import type { Layout, TableLayout } from './stored-layout.ts'
-import { isConverted } from './stored-version.ts'
+import { isConverted, storedVersionAt } from './stored-version.ts'
 
 /** A current field and the path that it was stored at before; null if it is new. */
 export interface FieldSource {
@@ -25,7 +25,7 @@ export function fieldSources(
 
 /** Why rows of the old declaration cannot be converted to the current one; null if they can. */
 export function incompatibilityOf(one: Collection, was: TableLayout, layout: Layout | null): string | null {
-  if (was.identity !== one.identity || was.composite !== one.composite)
+  if ((was.identity !== one.identity && !isRenamedKey(one, was)) || was.composite !== one.composite)
     return `its rows had ${was.identity} and are declared with ${one.identity} now`
   if ((was.account === undefined) !== (one.account === null))
     return was.account ? 'its rows belonged to accounts' : 'its rows belong to accounts now'
@@ -37,6 +37,13 @@ export function incompatibilityOf(one: Collection, was: TableLayout, layout: Lay
   if (!other) return null
   const { path, kind, from } = other
   return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
+}
+
+/** Whether a version renamed the field that is the key, as that of pairs follows the name of their second side. */
+function isRenamedKey(one: Collection, was: TableLayout): boolean {
+  const [before, now] = [was.identity, one.identity].map((identity) => /^the key (.*)$/.exec(identity)?.[1])
+  if (before === undefined || now === undefined || !isConverted(one, was)) return false
+  return one.conversions?.sourceField(storedVersionAt(one, was, was.shape), now) === before
 }
 
 /** Whether values of two kinds are stored alike; two references are, if their names mean the same table. */

@@ -42,7 +42,7 @@ export default service({
   scopes: { 'orders:read': 'Read', 'orders:audit': 'Read revisions' },
   resources: {
     orders: { fields, history: audited, access },
-    hats: { fields, history: { read: 'authenticated' }, access },
+    hats: { fields: { ...fields, photo: f.file() }, history: { read: 'authenticated' }, access },
     caps: {
       fields,
       history: audited,
@@ -206,11 +206,12 @@ describe('bylaw routes', { concurrency: 3 }, () => {
   test('revisions need their own rule and that of reading the item', async () => {
     const { stdout } = await run(['routes', 'kept.ts'], { cwd })
     const of = (path: string) => stdout.split('\n').find((line) => line.includes(`/${path}/{id}/revisions `))
-    assert.match(of('orders') ?? '', /revisions {2}orders:audit and orders:read$/)
-    assert.match(of('hats') ?? '', /revisions {2}orders:read$/)
+    assert.match(of('orders') ?? '', /revisions +orders:audit and orders:read$/)
+    assert.match(of('hats') ?? '', /revisions +orders:read$/)
+    assert.match(stdout, /\/hats\/\{id\}\/revisions\/\{revision\}\/photo +revisions-photo +orders:read$/m)
     assert.match(
       of('caps') ?? '',
-      /revisions {2}orders:audit and \(orders:read or items where by is the id of the caller\)$/,
+      /revisions +orders:audit and \(orders:read or items where by is the id of the caller\)$/,
     )
   })
   test('as JSON', async () => {

@@ -229,6 +229,27 @@ for (const [name, place] of places)
     })
   })
 
+test('an item of another account is not reported as emptied because an idempotency key names it', async () => {
+  const seed =
+    "export default async (app) => console.log((await app.customers.create({ name: 'Ann', plan: 'x' })).id)\n"
+  const cwd = folder({ 'api.ts': crm, 'handlers.ts': crmHandlers, 'seed.ts': seed })
+  const database = ['--database', 'sqlite:./crm.db']
+  const seeded = await run(['seed', 'handlers.ts', ...database, '--account', 'shop_1'], { cwd })
+  assert.equal(seeded.code, 0, seeded.stderr)
+  const [id = ''] = seeded.stdout.match(/cus_\w+/) ?? []
+  const erase = (...more: string[]) =>
+    run(['erase', 'api.ts', 'customers', id, ...database, '--files', '.', ...more], { cwd })
+  const wrong = /no item cus_\w+ in customers of the account "development", and nothing is recorded of one/
+  for (const more of [['--dry-run'], []]) {
+    const elsewhere = await erase(...more)
+    assert.deepEqual([elsewhere.code, elsewhere.stdout], [1, ''])
+    assert.match(elsewhere.stderr, wrong)
+    assert.match(elsewhere.stderr, /--account ID/)
+  }
+  const here = await erase('--account', 'shop_1')
+  assert.deepEqual([here.code, /is emptied/.test(here.stdout)], [0, true], here.stderr)
+})
+
 test('mistakes of the command are named, with their mend', async () => {
   const cwd = folder({ 'api.ts': crm })
   const database = ['--database', 'sqlite:./crm.db']

@@ -263,6 +263,14 @@ export default service({ name: 'c', versions, settings: { list: { or: true } }, 
       await said('GET', '/notes', '--as', 'sea', '--database', 'sqlite::memory:'),
       /^1 .*no scope "sea".*Did you mean see\?/s,
     )
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const token = `${part({ alg: 'ES256' })}.${part({ sub: 'ann' })}.c2lnbmF0dXJl`
+    const refused = await said('GET', '/notes', '--as', token, '--database', 'sqlite::memory:')
+    assert.match(
+      refused,
+      /^1 .*an access token, which this command does not verify.*--as SCOPES --account ID --id SUBJECT/s,
+    )
+    assert.ok(!refused.includes(token))
     assert.match(await said('GET', 'notes'), /^1 .*begins with a slash/s)
     assert.match(await said('GET'), /^1 .*needs the path of a request/s)
   })

@@ -37,6 +37,10 @@ describe('export', { concurrency: 2 }, () => {
     await seeded(cwd)
     const all = await run(['export', 'api.ts', 'pens'], { cwd })
     assert.equal(all.code, 0, all.stderr)
+    assert.match(
+      all.stderr,
+      /^The items are those of the account "development"; name another one with --account ID\.\n$/,
+    )
     const rows = all.stdout
       .trimEnd()
       .split('\n')

@@ -15,7 +15,14 @@ export default service({
       exports: true,
       access: 'pens:all',
     },
-    caps: { parent: 'pens', fields: { size: f.integer() }, imports: true, exports: true, access: 'pens:all' },
+    caps: {
+      parent: 'pens',
+      fields: { size: f.integer(), shelf: f.integer({ default: 0 }) },
+      uniques: [['size', 'shelf']],
+      imports: true,
+      exports: true,
+      access: 'pens:all',
+    },
     inks: { fields: { color: f.text() }, access: 'public' },
   },
   scopes: { 'pens:all': 'Everything about pens', 'pens:count': 'How many there are' },
@@ -58,6 +65,11 @@ describe('import', { concurrency: 2 }, () => {
     const { id } = JSON.parse((await run(['export', 'api.ts', 'pens'], { cwd })).stdout)
     const { code, stdout } = await run(['import', 'api.ts', 'caps', 'caps.csv', '--parent', id], { cwd })
     assert.deepEqual([code, stdout], [0, '2 created, 0 existing, 0 refused.\n'])
+    const again = await run(['import', 'api.ts', 'caps', 'caps.csv', '--parent', id, '--key', 'again'], { cwd })
+    assert.match(
+      again.stderr,
+      /caps\.csv:2 {2}Another resource has this size and shelf already; together they have to be/,
+    )
     const none = await run(['import', 'api.ts', 'caps', 'caps.csv'], { cwd })
     assert.match(none.stderr, /belong to items of pens/)
   })

@@ -24,3 +24,14 @@ test('plan, apply and starts count rows that do not fit, and continue with --all
   await own.hear(/No contract is locked/)
   await own.stop()
 })
+
+test('the way to continue is written as its kind of field is', async () => {
+  const levels = notes.replace('f.text({ max: 200 })', "f.enum(['low', 'high'])")
+  const cwd = folder({ 'api.ts': levels, 'less.ts': levels.replace("'low', ", '') })
+  const first = await served(['api.ts', ...place], { cwd })
+  await post(`${first.url}/notes`, { text: 'low' })
+  await first.stop()
+  const { stdout } = await run(['migrate', 'plan', 'less.ts', ...place], { cwd })
+  assert.match(stdout, /text: f\.enum\(\[…\], \{ …, fill: a value that fits \}\)/)
+  assert.match(stdout, /text: f\.enum\(\[…\], \{ …, was: 'the former name' \}\)/)
+})

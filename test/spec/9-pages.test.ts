@@ -73,6 +73,7 @@ doors('pages', library, (door) => {
       Object.values(item as object).filter((one) => one.operationId),
     )
     assert.ok(operations.length > 5)
+    assert.ok(text.includes('<summary>1 field</summary>') && !text.includes('>1 fields<'))
     const ids = new Set(idsOf(text))
     assert.equal(ids.size, idsOf(text).length, 'every id is there once')
     for (const { operationId } of operations) {

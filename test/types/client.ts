@@ -199,6 +199,8 @@ export async function mistakes(order: Order, row: Row<Api, 'orders'>) {
   shop.orders.list({ where: { size: { like: 's' } } })
   // @ts-expect-error: it is not a size
   shop.orders.list({ where: { size: 'm' } })
+  // @ts-expect-error: one of them is not a size
+  shop.orders.list({ where: { size: ['s', 'm'] } })
   // @ts-expect-error: `size` is no sort
   shop.orders.list({ sort: 'size' })
   // @ts-expect-error: `note` was not selected

@@ -71,6 +71,13 @@ shop.handlers(
         move('orders', id, 'shipments', { carrier: 'x' })
         remove('lines', id)
         await list('products', { where: { name: ['a', 'b'] }, sort: '-stock', limit: 5 })
+        await list('orders', { where: { status: ['draft', 'placed'], createdAt: { gte: '2026-01-01T00:00:00Z' } } })
+        // @ts-expect-error: there is no such state
+        await list('orders', { where: { status: ['draft', 'plaecd'] } })
+        // @ts-expect-error: a name is no number
+        await list('products', { where: { name: 5 } })
+        // @ts-expect-error: the filter has no such operator
+        await list('products', { where: { name: { gte: 'a' } } })
         // @ts-expect-error: there is no such resource
         await get('product', 'prd_1')
         // @ts-expect-error: nothing filters by it
