@@ -29,17 +29,17 @@ export type VersionDocument = Record<string, unknown>
 type MapValue = (value: unknown) => unknown
 
 /**
- * Where a value comes from: the document, the result of a change function, or another row. `usual` is the value that a
- * version shows of a field that the document says nothing about. Only change functions receive it: what is stored or answered
- * has the default of its own field.
+ * Where a value comes from: the document, the result of a change function, or another row. `usual` is the default in the
+ * version between: only change functions receive it, as what is stored or answered has the default of its own field.
  */
 export interface ValueSource {
   readonly from: 'document' | 'made' | 'row' | 'usual'
   /** The index of the function or joined row. For a row, `name` is the field that keeps the value while there is none. */
   readonly at: number
   readonly name: string
-  /** The value of a usual source. */
+  /** The value of a usual source, and whether it is stored too, as a later version requires it and gives it a value. */
   readonly value?: unknown
+  readonly stored?: true
   /** How the other row stores it now. */
   readonly there?: MovedField
   readonly map: MapValue | null
@@ -193,7 +193,9 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
     const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
-    const filled = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
+    const filled = Object.hasOwn(required, is)
+      ? { ...mapSource(kept, (value) => value ?? required[is]), stored: true as const }
+      : kept
     sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, filled) ?? filled) : filled)
   }
   for (const name of added) {
@@ -275,7 +277,7 @@ const noRows: JoinedDocuments = []
 const readNothing: ReadValue = () => undefined
 
 function readerOf(source: ValueSource | null | undefined, usual = false): ReadValue {
-  if (!source || (source.from === 'usual' && !usual)) return readNothing
+  if (!source || (source.from === 'usual' && !usual && !source.stored)) return readNothing
   const { from, at, name, value: constant, there, map, otherwise } = source
   const read = there?.read ?? ((row: Readonly<VersionDocument>) => row[name])
   const plainly: ReadValue =

@@ -68,4 +68,22 @@ for (const [store, make] of places) {
     const ranks = (await ask('GET', '/v3/orders')).json.data.map(({ rank }: { rank: string }) => rank)
     assert.deepEqual(ranks, ['null of 5', 'null of 5', 'null of 5'])
   })
+
+  test(`R196: a field that a version added and a newer one requires has the value of the newer change for older clients (${store})`, async (t) => {
+    const place = await make(t)
+    const first = nodeOn(place, served(declared(['v1'], { note: f.text() })))
+    await first.ask('POST', '/v1/orders', { note: 'a' })
+    await first.close()
+    const api = declared(['v1', 'v2', 'v3'], { note: f.text(), level: f.integer({ filter: true }) })
+      .change('v3', 'orders', { about: 'A level is required.', required: { level: 7 } })
+      .change('v2', 'orders', { about: 'Orders have a level.', added: ['level'] })
+    const { ask, close } = nodeOn(place, served(api))
+    t.after(close)
+    const { status, json } = await ask('POST', '/v1/orders', { note: 'b' })
+    assert.equal(status, 201, JSON.stringify(json))
+    await ask('PATCH', `/v3/orders/${json.id}`, { level: 8 })
+    assert.equal((await ask('PATCH', `/v1/orders/${json.id}`, { note: 'c' })).status, 200)
+    const found = async (level: number) => (await ask('GET', `/v3/orders?level=${level}`)).json.data.length
+    assert.deepEqual([await found(7), await found(8)], [1, 1])
+  })
 }
