@@ -1,5 +1,7 @@
 /** Conversion: where each value of a document in another version comes from, with steps combined. Part 9, versions. */
+import type { Field } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
+import { absentValue } from '../fields/value-check.ts'
 import type { RowJoin } from '../flow/plan.ts'
 import { type Change, type Comparison, referencedResource } from '../resources/change.ts'
 import {
@@ -26,12 +28,18 @@ export interface ChangeStep {
 export type VersionDocument = Record<string, unknown>
 type MapValue = (value: unknown) => unknown
 
-/** Where a value comes from: the document, the result of a change function, or another row. */
+/**
+ * Where a value comes from: the document, the result of a change function, or another row. `usual` is the default in the
+ * version between: only change functions receive it, as what is stored or answered has the default of its own field.
+ */
 export interface ValueSource {
-  readonly from: 'document' | 'made' | 'row'
+  readonly from: 'document' | 'made' | 'row' | 'usual'
   /** The index of the function or joined row. For a row, `name` is the field that keeps the value while there is none. */
   readonly at: number
   readonly name: string
+  /** The value of a usual source, and whether it is stored too, as a later version requires it and gives it a value. */
+  readonly value?: unknown
+  readonly stored?: true
   /** How the other row stores it now. */
   readonly there?: MovedField
   readonly map: MapValue | null
@@ -64,6 +72,13 @@ export const identityMapping = (of: string, names: readonly string[]): VersionMa
   makers: [],
   joined: [],
 })
+
+/** The value of a field that only the version of a step has, if nothing else says it; null if the field is required. */
+function usualSource({ concepts, kinds }: ChangeStep, name: string, declared: Field | undefined): ValueSource | null {
+  const field = declared && resolveConcepts(declared, concepts)
+  const value = field?.options.derived ? undefined : field && absentValue(field, { kinds })
+  return value === undefined ? null : { from: 'usual', at: 0, name, value, map: null, otherwise: null }
+}
 
 const mapSource = (source: ValueSource, map: MapValue): ValueSource => {
   const { map: first } = source
@@ -137,8 +152,8 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
     const kept = values ? mapSource(source, lookUpValue(values)) : source
     sources.set(old.get(name) ?? name, Object.hasOwn(retyped, name) ? (computed(name, kept) ?? kept) : kept)
   }
-  for (const name of Object.keys(removed)) {
-    const source = computed(name, null)
+  for (const [name, field] of Object.entries(removed)) {
+    const source = computed(name, usualSource(step, name, field))
     if (source) sources.set(name, source)
   }
   for (const [name, { by, to }] of Object.entries(moved)) {
@@ -168,7 +183,7 @@ const lostFieldMessage = ({ change: { version, resource } }: ChangeStep, name: s
 
 /** Extends a mapping (sent to stored) by one step to a newer version. A moved field goes to the field that keeps it. */
 export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping {
-  const { change } = step
+  const { change, own } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, required = {}, moved = {} } = change
   const { makers, computed } = addChangeFunction(program, program.sources, change.request as ChangeFunction['make'])
   const sources = new Map<string, ValueSource>()
@@ -178,11 +193,13 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
     const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
-    const filled = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
+    const filled = Object.hasOwn(required, is)
+      ? { ...mapSource(kept, (value) => value ?? required[is]), stored: true as const }
+      : kept
     sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, filled) ?? filled) : filled)
   }
   for (const name of added) {
-    const source = computed(name, null)
+    const source = computed(name, usualSource(step, name, own.fields[name]))
     if (source) sources.set(name, source)
   }
   return { ...program, sources, makers }
@@ -217,7 +234,7 @@ export function compileConversion({ sources, makers }: VersionMapping, names: re
   const makings = makers.map(({ sources, make }) => {
     if (sources.every(([name, source]) => directName(source) === name))
       return ({ document }: ConversionInput): Readonly<VersionDocument> => make({ ...document } as never)
-    const inputs = sources.map(([name, source]) => [name, readerOf(source)] as const)
+    const inputs = sources.map(([name, source]) => [name, readerOf(source, true)] as const)
     return (places: ConversionInput): Readonly<VersionDocument> => {
       const values: VersionDocument = {}
       for (const [name, read] of inputs) values[name] = read(places)
@@ -259,18 +276,20 @@ const directName = (source: ValueSource | null | undefined): string | null =>
 const noRows: JoinedDocuments = []
 const readNothing: ReadValue = () => undefined
 
-function readerOf(source: ValueSource | null | undefined): ReadValue {
-  if (!source) return readNothing
-  const { from, at, name, there, map, otherwise } = source
+function readerOf(source: ValueSource | null | undefined, usual = false): ReadValue {
+  if (!source || (source.from === 'usual' && !usual && !source.stored)) return readNothing
+  const { from, at, name, value: constant, there, map, otherwise } = source
   const read = there?.read ?? ((row: Readonly<VersionDocument>) => row[name])
   const plainly: ReadValue =
     from === 'document'
       ? ({ document }) => document[name]
       : from === 'made'
         ? ({ computed }) => computed[at]?.[name]
-        : ({ rows }) => (rows[at] ? read(rows[at]) : undefined)
+        : from === 'usual'
+          ? () => constant
+          : ({ rows }) => (rows[at] ? read(rows[at]) : undefined)
   if (map === null && otherwise === null) return plainly
-  const other = readerOf(otherwise)
+  const other = readerOf(otherwise, usual)
   return (places) => {
     const value = plainly(places)
     if (value === undefined) return other(places)

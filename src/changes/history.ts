@@ -134,8 +134,8 @@ function movedFieldIn(
 ): Omit<MovedField, 'isNew'> | undefined {
   const down = steps.reduce((one, step) => mapDown(one, step, elsewhere), identityMapping(resource, members))
   const source = down.sources.get(field)
-  if (!source || source.from === 'row') return undefined
-  const names = [...down.sources].filter(([, { from }]) => from !== 'row').map(([name]) => name)
+  if (!source || source.from === 'row' || source.from === 'usual') return undefined
+  const names = [...down.sources].filter(([, { from }]) => from === 'document' || from === 'made').map(([name]) => name)
   const up = compileConversion(steps.toReversed().reduce(mapUp, identityMapping(resource, names)), members)
   const [readField, readFields] = [
     compileConversion(source.from === 'made' ? down : { ...down, makers: [] }, [field]),

@@ -55,7 +55,7 @@ export function withFormerSources(today: Resource, all: readonly VersionAt<Versi
   return { ...today, collection: { ...collection, fields } }
 }
 
-/** References, idempotency keys and the table keep the first name, so that stored data outlives a rename. R196. */
+/** References and the table keep the first name, so that stored data outlives a rename. R196. */
 export function withOriginalNames(today: Resource, origins: OriginalNames): Resource {
   const first = (name: string) => originalName(origins, name)
   const withOriginalTargets = (field: ShapedField): ShapedField => ({
@@ -63,14 +63,12 @@ export function withOriginalNames(today: Resource, origins: OriginalNames): Reso
     kind: field.kind.replace(/^ref (.*)$/, (_, target: string) => `ref ${first(target)}`),
     inner: field.inner.map(withOriginalTargets),
   })
-  const { collection, parent, name } = today
+  const { collection, name } = today
   const fields = collection.fields.map(withOriginalTargets)
   const names = (origins.get(name) ?? []).filter((one) => one !== name)
-  const space = parent ? `/${first(parent.resource)}/{id}/${first(name)}` : `/${first(name)}`
   const origin = first(name) === name ? {} : { origin: first(name) }
   return {
     ...today,
-    space,
     collection: { ...collection, fields, shape: shapeName(fields), formerNames: names, ...origin },
   }
 }

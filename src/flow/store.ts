@@ -73,6 +73,8 @@ export interface Store {
   readonly misfits?: Misfits
   /** The behaviour of a collection that waited for the second phase of a change when a plan was last carried out; null if none did. */
   readonly waiting?: (collection: string) => Waiting | null
+  /** The name of a collection in what the database keeps about it; missing if it has the declared one. */
+  readonly storedName?: (collection: string) => string
   /** Null if the store can answer, otherwise the reason. */
   readonly ready: () => Promise<string | null>
   /** For metrics; missing if the store has nothing to tell. */

@@ -77,12 +77,14 @@ export interface ServiceWorld extends World, Clock {
   readonly restoredAt: number
   /** The behaviour of a collection that waits until nodes of the former declaration have stopped; null if none does. */
   readonly waiting: (collection: string) => Waiting | null
+  /** The name of a collection in what the database keeps about it: its first one, also if no declared version has it. */
+  readonly storedName: (collection: string) => string
   /** Where contents of files are kept; null in a service without files. */
   readonly contents: ContentStore | null
 }
 
 /** The parts of a store that the world of its service has. */
-interface ServiceStore extends Pick<ServiceWorld, 'restoredAt' | 'waiting'> {
+interface ServiceStore extends Pick<ServiceWorld, 'restoredAt' | 'waiting' | 'storedName'> {
   readonly clock: Clock
   readonly secret: string
 }
@@ -97,6 +99,7 @@ export function serviceWorld(
     secret,
     restoredAt = 0,
     waiting = nothingWaits,
+    storedName = sameName,
   }: Pick<ServiceStore, 'clock' | 'secret'> & Partial<ServiceStore>,
   secrets: readonly string[] = [secret],
   contents: ContentStore | null = null,
@@ -104,7 +107,8 @@ export function serviceWorld(
   const { now } = clock
   const { fillRandom } = world
   const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
-  return { ...world, ...clock, newId, newRequestId, secrets, restoredAt, waiting, contents, state: new ServiceState() }
+  const facts = { secrets, restoredAt, waiting, storedName, contents }
+  return { ...world, ...clock, newId, newRequestId, ...facts, state: new ServiceState() }
 }
 
 /** A random text that names one holder of leases. */
@@ -112,6 +116,7 @@ export const newHolder = ({ fillRandom }: Pick<World, 'fillRandom'>): string =>
   Buffer.from(fillRandom(new Uint8Array(12))).toString('base64url')
 
 const nothingWaits = (): null => null
+const sameName = (collection: string): string => collection
 
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
   new Promise((resolve) => void after(time, resolve))

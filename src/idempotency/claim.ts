@@ -38,10 +38,10 @@ export function claimOfCreate(
         ? null
         : makeClaim(
             key,
-            ['POST', claimPath(resource), omitConcealed(rest, concealed)],
+            ['POST', claimPath(resource, request), omitConcealed(rest, concealed)],
             resource,
             request,
-            keySpace(resource, 'create'),
+            keySpace(resource, request, 'create'),
           ),
     body: rest,
   }
@@ -57,9 +57,9 @@ export function claimOfChange(
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = readIdempotencyKey(call, body as Document, resource.settings)
   const content = patch ? omitConcealedOperations(patch, concealed) : omitConcealed(rest, concealed)
-  const payload = ['PATCH', `${claimPath(resource)}/${params.join('/')}`, content] as const
+  const payload = ['PATCH', `${claimPath(resource, request)}/${params.join('/')}`, content] as const
   return {
-    claim: key === null ? null : makeClaim(key, payload, resource, request, keySpace(resource, 'change')),
+    claim: key === null ? null : makeClaim(key, payload, resource, request, keySpace(resource, request, 'change')),
     body: rest,
   }
 }
@@ -77,8 +77,12 @@ export function claimOfTransition(
   const { call, body, params } = request
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
   if (key === null) return { claim: null, body: rest }
-  const space = `${claimPath(resource)}/{id}`
-  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, newestInput(rest, older)] as const
+  const space = `${claimPath(resource, request)}/{id}`
+  const payload = [
+    'POST',
+    `${claimPath(resource, request)}/${params.join('/')}/${name}`,
+    newestInput(rest, older),
+  ] as const
   return { claim: { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }, body: rest }
 }
 
@@ -87,8 +91,8 @@ export function claimOfBatch(request: RequestContext, resource: Resource): Claim
   const { call, body, caller } = request
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
   if (key === null) return { claim: null, body: rest }
-  const payload = ['POST', claimPath(resource), { batch: rest, caller: caller.id }] as const
-  const space = { rule: 'authenticated', space: claimPath(resource) }
+  const payload = ['POST', claimPath(resource, request), { batch: rest, caller: caller.id }] as const
+  const space = { rule: 'authenticated', space: claimPath(resource, request) }
   return { claim: { ...makeClaim(key, payload, resource, request, space), keeps: true }, body: rest }
 }
 
@@ -97,10 +101,10 @@ export function claimOfImport(request: RequestContext, resource: Resource, type:
   const { call, caller, carried, params } = request
   const { key } = readIdempotencyKey(call, {}, resource.settings)
   if (key === null) return null
-  const space = `${claimPath(resource)}/${importSegment}`
+  const space = `${claimPath(resource, request)}/${importSegment}`
   // The scopes of the caller are compared with those stored in the progress; `rights` had them in keys of earlier releases.
   const about = { import: type, version: carried.label, caller: caller.id, rights: [] }
-  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${importSegment}`, about] as const
+  const payload = ['POST', `${claimPath(resource, request)}/${params.join('/')}/${importSegment}`, about] as const
   const rule = ruleFor(resource.access, 'create')
   return { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }
 }
@@ -139,9 +143,14 @@ function omitConcealedOperations(
   return patch.map(({ op, path, from }) => ({ op, path: path.slice(0, 1), from: from.slice(0, 1) }))
 }
 
-/** The path template of the collection: lists below different parents share one key space. R100. */
-const claimPath = ({ name, parent, space }: Resource): string =>
-  space ?? (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
+/**
+ * The path template of the collection: lists below different parents share one key space. It has the names that the database
+ * keeps, so that keys outlive a rename, also when the version with the former name has ended. R100, R196.
+ */
+function claimPath({ name, parent }: Resource, { world: { storedName } }: Pick<RequestContext, 'world'>): string {
+  const own = `/${storedName(name)}`
+  return parent ? `/${storedName(parent.resource)}/{id}${own}` : own
+}
 
 type ClaimPayload = readonly [method: string, place: string, content: Document | readonly object[]]
 
@@ -151,9 +160,9 @@ interface KeySpace {
   readonly space: string
 }
 
-const keySpace = (resource: Resource, operation: 'create' | 'change'): KeySpace => ({
+const keySpace = (resource: Resource, request: RequestContext, operation: 'create' | 'change'): KeySpace => ({
   rule: ruleFor(resource.access, operation),
-  space: claimPath(resource),
+  space: claimPath(resource, request),
 })
 
 function makeClaim(

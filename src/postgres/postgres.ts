@@ -1,5 +1,6 @@
 /** PostgreSQL: the store port, implemented on a pool of connections. The store. */
 
+import { storedName } from '../catalog/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../catalog/old-nodes.ts'
 import { runStepsAsync } from '../catalog/steps.ts'
 import { isWritePlan } from '../flow/plan.ts'
@@ -82,6 +83,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     clock,
     misfits: deps.misfits,
     ...(context.backlog && { waiting: (name) => waitingIn(context, name) }),
+    storedName: (name) => storedName(context, name),
     mark: () => null,
     ...(counts && { fetchMark: counts.states.now }),
     usage: pool.usage,

@@ -84,8 +84,6 @@ export interface Resource {
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
-  /** The scope of its idempotency keys: a path with its first name, so that keys outlive a rename. R100. */
-  readonly space?: string
   /** The names of the times that the service sets. */
   readonly created: string
   readonly updated: string

@@ -1,6 +1,7 @@
 /** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The store. */
 import { availableParallelism, totalmem } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { storedName } from '../catalog/context.ts'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../catalog/old-nodes.ts'
 import { type ResultRow, type RunStatement, runSteps } from '../catalog/steps.ts'
 import type { FoundRow } from '../flow/found-row.ts'
@@ -197,6 +198,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     clock: time,
     misfits: deps.misfits,
     ...(context.backlog && { waiting: (name) => waitingIn(context, name) }),
+    storedName: (name) => storedName(context, name),
     mark,
     isUnaffected: counts.leaveSince,
     usage: () => ({ connections: [], losses: 0, ...writes.totals }),

@@ -129,6 +129,34 @@ for (const [store, make] of places)
       }
     })
 
+    test('keeps its idempotency keys when the version of its first name ends', async (t) => {
+      const place = await make(t)
+      const key = { 'idempotency-key': 'one' }
+      const below = (resource: string, labels: object) =>
+        service({
+          name,
+          versions: labels,
+          resources: { [resource]: titled, visits: { parent: resource, fields: text, access: open } },
+        } as never) as unknown as ReturnType<typeof service>
+      const change = { about: 'Clients are customers.', was: 'clients' }
+      const both = below('customers', { ...v1, ...v2 }).change('v2' as never, 'customers' as never, change as never)
+      const made: string[] = []
+      for (const api of [below('clients', v1), both, below('customers', v2), both] as unknown as Service[]) {
+        const node = nodeOn(place, api)
+        t.after(node.close)
+        const path = made.length === 0 ? '/v1/clients' : '/v2/customers'
+        const item = await node.ask('POST', path, { title: 'Ann' }, key)
+        const child = await node.ask('POST', `${path}/${made[0] ?? item.json.id}/visits`, { title: 'a' }, key)
+        if (made.length === 0) made.push(item.json.id, child.json.id)
+        else
+          assert.deepEqual(
+            [item.status, item.json.old_id, child.status, child.json.old_id],
+            [409, made[0], 409, made[1]],
+          )
+        await node.close()
+      }
+    })
+
     test('is served under both names while nodes are replaced', async (t) => {
       const place = await make(t)
       const old = nodeOn(place, first)
