@@ -80,10 +80,13 @@ function usualSource({ concepts, kinds }: ChangeStep, name: string, declared: Fi
   return value === undefined ? null : { from: 'usual', at: 0, name, value, map: null, otherwise: null }
 }
 
-const mapSource = (source: ValueSource, map: MapValue): ValueSource => {
-  const { map: first } = source
-  return { ...source, map: first === null ? map : (value) => map(first(value)) }
-}
+/** Maps the value of a source and those that it falls back to; with `stored`, a usual value is stored too. */
+const mapSource = (source: ValueSource, map: MapValue, more: Pick<ValueSource, 'stored'> = {}): ValueSource => ({
+  ...{ ...source, ...more, map: composed(source.map, map) },
+  otherwise: source.otherwise && mapSource(source.otherwise, map, more),
+})
+
+const composed = (first: MapValue | null, map: MapValue): MapValue => (first ? (value) => map(first(value)) : map)
 
 /** Values that the table does not list stay as they are. */
 const lookUpValue =
@@ -193,9 +196,8 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
     const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
-    const filled = Object.hasOwn(required, is)
-      ? { ...mapSource(kept, (value) => value ?? required[is]), stored: true as const }
-      : kept
+    const fill: MapValue = (value) => value ?? required[is]
+    const filled = Object.hasOwn(required, is) ? mapSource(kept, fill, { stored: true }) : kept
     sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, filled) ?? filled) : filled)
   }
   for (const name of added) {

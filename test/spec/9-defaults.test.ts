@@ -86,4 +86,43 @@ for (const [store, make] of places) {
     const found = async (level: number) => (await ask('GET', `/v3/orders?level=${level}`)).json.data.length
     assert.deepEqual([await found(7), await found(8)], [1, 1])
   })
+
+  test(`R196: so it has if the change that added it has a request that makes other fields (${store})`, async (t) => {
+    const fields = { note: f.text(), level: f.integer(), size: f.integer() }
+    const api = declared(['v1', 'v2', 'v3'], fields)
+      .change('v3', 'orders', { about: 'A level is required.', required: { level: 7 } })
+      .change('v2', 'orders', {
+        about: 'Orders have a level and a size.',
+        added: ['level', 'size'],
+        request: () => ({ size: 5 }),
+      })
+    const { ask, close } = nodeOn(await make(t), served(api))
+    t.after(close)
+    const { status, json } = await ask('POST', '/v1/orders', { note: 'a' })
+    assert.equal(status, 201, JSON.stringify(json))
+    const { level, size } = (await ask('GET', `/v3/orders/${json.id}`)).json
+    assert.deepEqual([level, size], [7, 5])
+  })
+
+  test(`R196: a value that an item keeps while it has no link is shown in the terms of each version (${store})`, async (t) => {
+    const api = (
+      service({
+        name: 'orders',
+        versions: dated('v1', 'v2', 'v3'),
+        resources: {
+          customers: { prefix: 'cus', fields: { tier: f.enum(['gold', 'basic']) }, access: 'public' },
+          orders: { prefix: 'ord', fields: { customerId: f.ref('customers', { optional: true }) }, access: 'public' },
+        },
+      } as never) as unknown as Changing
+    )
+      .change('v3', 'orders', {
+        about: 'Tiers are those of customers.',
+        moved: { tier: { by: 'customerId', to: 'tier' } },
+      })
+      .change('v2', 'orders', { about: 'Silver is basic.', mapped: { tier: { silver: 'basic' } } })
+    const { ask, close } = nodeOn(await make(t), served(api))
+    t.after(close)
+    const { status, json } = await ask('POST', '/v1/orders', { tier: 'silver' })
+    assert.deepEqual([status, json.tier], [201, 'silver'], JSON.stringify(json))
+  })
 }
