@@ -187,12 +187,11 @@ type ClosableContext = ServerContext & { corridor?: typeof closedCorridor }
 /** The doors of callers. Events are relayed before each request, unless the service is closed. */
 function callerDoors(context: ClosableContext, relay: () => Promise<void>) {
   const door = fetchDoor(context)
-  return (as: As | undefined) => {
+  return (as: As | undefined) => async (request: Request) => {
+    if (!context.corridor) await relay()
+    // Made after the relay, as the service may have been closed meanwhile.
     const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
-    return async (request: Request) => {
-      if (!context.corridor) await relay()
-      return own(request)
-    }
+    return own(request)
   }
 }
 

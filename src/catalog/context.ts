@@ -58,7 +58,7 @@ export interface PreparedCollection {
 
 export interface StoreContext {
   readonly backlog?: Backlog
-  /** Returns a row if all nodes that may write have the declaration of this node. Missing while the database was opened during a change. */
+  /** Returns a row if all nodes that may write have the declaration of this node. Missing if the database was opened during a change. */
   readonly unchanged?: Statement
   /** How far the time of a plan may be ahead of the time that has certainly passed, in milliseconds. */
   readonly clockLead?: () => number

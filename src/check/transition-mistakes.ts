@@ -22,9 +22,9 @@ import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './r
 /** The names of states, which URLs need not escape. */
 const statePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
 
-/** Checks the name of a state. */
 export const isStateName = (state: unknown): state is string => typeof state === 'string' && statePattern.test(state)
 
+/** Checks the name of a state. */
 export function checkStateName(path: DeclarationPath, state: unknown, context: DeclarationCheck): void {
   if (isStateName(state)) return
   const mend = "Write letters, digits, dashes and underscores, as 'draft'."

@@ -115,7 +115,7 @@ function executeImport(
 
 /** The plan of a request with its caller, which is rolled back if it is a dry run. R237, R239. */
 function planOf(
-  { service }: Pick<ServerContext, 'service'>,
+  { service, handlers }: Pick<ServerContext, 'service' | 'handlers'>,
   version: ServedVersion,
   route: Route,
   intent: Intent,
@@ -123,7 +123,9 @@ function planOf(
   const own = withRights(route.plan(intent), rowRightsOf(service.ruled, version, route, intent.caller))
   const called = service.keepsHistory ? withCaller(own, intent.caller) : own
   const isOlder = service.resources.get(route.resource.name) !== route.resource
-  const plan = route.showsOthers || (isOlder && intent.decisions) ? withAnswerChecked(called, route, intent) : called
+  const isHandled =
+    handlers !== undefined && Object.hasOwn(handlers.ownHandlers.handlers, route.resource.collection.name)
+  const plan = route.showsOthers || (isOlder && isHandled) ? withAnswerChecked(called, route, intent) : called
   if (!isDryRun(intent.call, route.resource.settings)) return plan
   if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'sequence')
     throw new Error(`There is no dry run of ${plan.do}.`)

@@ -62,10 +62,12 @@ for (const [name, place] of places)
       return rows.map((row) => [row.name, Number(row.taken) > 0, Number(row.position) > 0])
     }
     await until(async () => isPublishing && (await taken()).every(([, isTaken]) => isTaken))
-    const since = performance.now()
-    const closed = app.close()
+    let isClosed = false
+    const closed = app.close().then(() => {
+      isClosed = true
+    })
     await until(async () => !(await taken()).at(-1)?.[1])
-    assert.ok(performance.now() - since < 8000)
+    assert.ok(!isClosed)
     assert.deepEqual(await taken(), [
       ['events.publish', true, false],
       ['watch', false, true],
@@ -96,25 +98,27 @@ for (const [how, close] of [
     )
   })
 
-/** The URL of a database through a proxy, and what lets all bytes get lost from then on. */
+/** The URL of a database through a proxy, and a function that lets all bytes get lost from then on; it waits for the first of a query. */
 async function losing(t: TestContext) {
   const { url, drop } = await freshPostgres()
   t.after(drop)
   const { hostname, port } = new URL(url)
   let isSilent = false
-  const pass = (from: Socket, to: Socket) =>
+  let lost = 0
+  const pass = (from: Socket, to: Socket, lose: () => void) =>
     from
       .on('error', () => {})
-      .on('data', (bytes) => isSilent || to.write(bytes))
+      .on('data', (bytes) => (isSilent ? lose() : to.write(bytes)))
       .on('close', () => to.destroy())
   const proxy = createServer((client) => {
     const server = open(Number(port), hostname)
-    pass(client, server)
-    pass(server, client)
+    pass(client, server, () => void lost++)
+    pass(server, client, () => {})
   })
   const host = `127.0.0.1:${await listening(t, proxy)}`
-  const silence = () => {
+  const silence = async () => {
     isSilent = true
+    await until(() => lost > 0)
   }
   return { url: Object.assign(new URL(url), { host }).href, silence }
 }
@@ -125,13 +129,12 @@ test('although the database does not answer: streams end before the requests und
     database: url,
   })
   assert.equal((await toFetch(app, { addressOf: () => '192.0.2.1' })(post())).status, 201)
-  silence()
-  await new Promise((resolve) => setTimeout(resolve, 300)) // events are looked for meanwhile
+  await silence() // the relay looks for events, and gets no answer
   const since = performance.now()
   await openedApp(app).endStreams()
-  assert.ok(performance.now() - since < 5000)
+  assert.ok(performance.now() - since < 10_000)
   await app.close()
-  assert.ok(performance.now() - since < 20_000)
+  assert.ok(performance.now() - since < 40_000)
 })
 
 test('although a bucket does not answer: an upload is broken off, and nothing of it goes on', async (t) => {
@@ -152,7 +155,7 @@ test('although a bucket does not answer: an upload is broken off, and nothing of
   await app.close({ drain: 'PT0.1S' })
   const { status } = await sent
   assert.equal(status, 503)
-  assert.ok(performance.now() - since < 3000)
+  assert.ok(performance.now() - since < 10_000)
 })
 
 /** A store that never comes to an end, and the world of a service on it. */
