@@ -70,8 +70,8 @@ export function fitsTerms(value: unknown, { kind, min, max, pattern, scale = 0, 
 }
 
 /**
- * Fields of an older version, as a change declares them. For new items it needs a value of a field that the service sets:
- * the initial state, or a placeholder. Only fields that are searched now have words, so the start refuses `search` at others.
+ * Fields of an older version, as a change declares them. One that the service sets needs a value for new items: the initial
+ * state, or a placeholder. `search` stays only where the field is searched now, as the start refuses it elsewhere.
  */
 export const formerFields = (
   old: Record<string, FieldTerms>,
