@@ -121,7 +121,8 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
   const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
-  const misfitReport = async () => (serves === 'former' ? emptyMisfitReport : run(findMisfits(surveyed)))
+  const misfitReport = async () =>
+    serves === 'former' && change.steps.length === 0 ? emptyMisfitReport : run(findMisfits(surveyed))
   /** Applies a change that takes the misfits into account, and remembers them afterwards. */
   const withMisfits = <T>(act: (own: MigrationContext) => Promise<T>): Promise<T> =>
     explainErrors(url, async () => {
@@ -206,7 +207,7 @@ async function prepareSchema(site: MigrationContext, mode: SchemaMode): Promise<
   const { collections, consent } = site
   const { ask } = site.connection
   const comparison = await comparePostgresSchema(ask, site)
-  const usable = await runStepsAsync(usableSchema(comparison, consent, mode), ask)
+  const usable = await runStepsAsync(usableSchema(comparison, consent, mode, dialectOf(comparison.change.after)), ask)
   if (usable) return usable
   const { change } = comparison
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }

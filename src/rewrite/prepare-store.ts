@@ -8,6 +8,7 @@ import { expireCopies, findCopyTable, readCopiedFields, watchedFields } from '..
 import type { Collection } from '../rows/collection.ts'
 import type { Consent } from '../schema/hazard.ts'
 import { type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import { readOtherNodes } from '../schema/presence.ts'
 import { readRestoredAt } from '../schema/restored.ts'
 import { storeSecret } from '../schema/shared-tables.ts'
 import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
@@ -32,12 +33,15 @@ export function* usableSchema(
   comparison: SchemaComparison,
   { asItIs }: Consent,
   mode: SchemaMode,
+  dialect: Dialect,
 ): Steps<PreparedSchema | null> {
-  const { serves, state } = comparison
+  const { serves, state, change } = comparison
   const kept = asItIs ? stateToOpenAsIs(comparison) : null
   if (kept) return { layouts: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw schemaOutdated(comparison)
   if (serves !== 'former') return null
+  // While other nodes run, it may be an old node of a rolling upgrade that starts again; otherwise it is declared again.
+  if (mode === 'apply' && change.steps.length > 0 && (yield* readOtherNodes(dialect, '')).length === 0) return null
   return { layouts: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
 }
 

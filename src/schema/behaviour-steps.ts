@@ -20,7 +20,7 @@ export function behaviourSteps(one: Collection, was: TableLayout, is: TableLayou
 
 function beginStep(
   { name }: Collection,
-  { states, timers, guards, events, totals }: Waiting,
+  { states, timers, guards, events, history, totals }: Waiting,
   dialect: Dialect,
 ): SchemaStep {
   const parts = [
@@ -28,6 +28,7 @@ function beginStep(
     ...(timers ? ['the transitions by the clock'] : []),
     ...(guards.size > 0 ? ['the states that writes need'] : []),
     ...(events ? ['the events'] : []),
+    ...(history ? ['the history'] : []),
     ...(totals.size > 0 ? [`the totals in ${[...totals].join(', ')}`] : []),
   ]
   // The lock waits for all writes that have read the row, and so were decided without the new behaviour.

@@ -32,16 +32,30 @@ export interface SchemaComparison {
 
 export function compareSchema(
   state: SchemaState | null,
-  { collections, tables }: StoredParts,
+  stored: StoredParts,
   dialect: Dialect,
   others: readonly string[] = [],
 ): SchemaComparison {
-  const former = state !== null && isFormerDeclaration(state, collections, dialect)
-  const change = former ? null : changeBetween(state, collections, dialect, tables)
-  if (state && change === null)
-    return { state, others, change: { before: state, after: state.layout, steps: [], merged: [] }, serves: 'former' }
-  const now = (change as SchemaChange).steps.length === 0 || state?.layout.open === true
-  return { state, others, change: change as SchemaChange, serves: now ? 'now' : null }
+  const { collections, tables } = stored
+  if (state !== null && isFormerDeclaration(state, collections, dialect))
+    return { state, others, change: returnToFormer(state, stored, dialect), serves: 'former' }
+  const change = changeBetween(state, collections, dialect, tables)
+  const now = change.steps.length === 0 || state?.layout.open === true
+  return { state, others, change, serves: now ? 'now' : null }
+}
+
+/**
+ * The change back to the former declaration. It has no steps while the change from it is not finished, or if there is no way
+ * back, as after a resource was renamed.
+ */
+function returnToFormer(state: SchemaState, { collections, tables }: StoredParts, dialect: Dialect): SchemaChange {
+  const nothing = { before: state, after: state.layout, steps: [], merged: [] }
+  if (state.layout.open) return nothing
+  try {
+    return changeBetween({ layout: state.layout, former: null }, collections, dialect, tables)
+  } catch {
+    return nothing
+  }
 }
 
 /** The state to open an existing database with as it is; null if it is empty or lacks shared tables. */

@@ -60,7 +60,7 @@ export function openSqlite(
 function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): PreparedSchema {
   const { run, collections, consent } = site
   const comparison = compareSqliteSchema(site)
-  const usable = runSteps(usableSchema(comparison, consent, mode), run)
+  const usable = runSteps(usableSchema(comparison, consent, mode, sqliteDialect), run)
   if (usable) return usable
   const { change } = comparison
   const surveyed = { ...site, change, dialect: sqliteDialect }
@@ -91,7 +91,8 @@ export function openSqliteMigration(
     const comparison = compareSqliteSchema(site)
     const { serves, change } = comparison
     const surveyed = { ...site, change, dialect: sqliteDialect }
-    const misfitReport = () => (serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed), run))
+    const misfitReport = () =>
+      serves === 'former' && change.steps.length === 0 ? emptyMisfitReport : runSteps(findMisfits(surveyed), run)
     /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
     const withMisfits = <T>(act: (own: SqliteMigrationContext) => T): T =>
       explainErrors(url, () => {
