@@ -82,7 +82,7 @@ export async function devServer(input: CommandInput): Promise<number> {
         service,
         url,
         key,
-        `Stored in ${withoutPassword(database)}. Starts again when ${input.arguments[0]} changes.`,
+        `Stored in ${withoutPassword(database)}. Starts again when ${input.arguments[0]} or a file that it imports changes.`,
       ),
     )
   if (database !== 'sqlite::memory:') for (const step of steps) console.log(styleText('dim', `Database: ${step}.`))

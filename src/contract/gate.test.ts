@@ -205,6 +205,15 @@ describe('the change to paste', () => {
       ends: true,
     })
     assert.equal(mistakesText(ended, before), '')
+    const { tags, ...others } = declared.resources
+    const renamed = service({ ...declared, resources: { ...others, labels: tags } } as never) as unknown as Service
+    const mend = /\.change\('v2', 'labels', \{ about: '`tags` is called `labels`\.', was: 'tags' \}\)/
+    assert.match(mistakesText(renamed, before), mend)
+    const claimed = (renamed as unknown as { change: (...given: unknown[]) => Service }).change('v2', 'labels', {
+      about: '`tags` is called `labels`.',
+      was: 'tags',
+    })
+    assert.equal(mistakesText(claimed, before), '')
   })
   test('keeps the remaining members of an object', () => {
     const of = { of: f.object({ a: f.text(), b: f.integer() }) }

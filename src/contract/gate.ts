@@ -101,7 +101,7 @@ function differenceMistake(
   const plain = { place: resource ? `resources.${resource}` : own, reason, mend: mendFor(breaking) }
   const [before, after] = [lock, now].map(({ resources }) => (resource ? resources[resource] : undefined))
   const version = nextLabel(service, locks)
-  const elsewhere = otherClaimText(first, version)
+  const elsewhere = otherClaimText(first, version, lock, now)
   if (elsewhere) return { ...plain, mend: `${plain.mend} ${elsewhere}` }
   if (!resource || !before || !after) return plain
   const claimed = breaking.filter(({ what }) => what !== 'fixed')
@@ -134,12 +134,28 @@ function formerNames({ declaration }: Service, resource: string): Record<string,
 }
 
 /** How a change can claim a difference that is not about fields. */
-function otherClaimText({ what, place }: Difference, version: string): string | undefined {
+function otherClaimText(
+  { what, place }: Difference,
+  version: string,
+  lock: Contract,
+  now: Contract,
+): string | undefined {
   const name = place.slice(place.indexOf('.') + 1)
   if (what === 'error-changed')
     return `If it was only renamed, declare that in a change of ${version}: errors: { '${name}': '…' }.`
   if (what !== 'resource-removed') return undefined
-  return `Or keep it declared, and end it in ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
+  const renamed = newNameOf(name, lock, now)
+  return renamed === undefined
+    ? `Or keep it declared, and end it in ${version}:\n\n     .change('${version}', '${name}', { about: '\`${name}\` ended.', ends: true })\n`
+    : `Or, if it is called \`${renamed}\` now, say so in ${version}:\n\n     .change('${version}', '${renamed}', { about: '\`${name}\` is called \`${renamed}\`.', was: '${name}' })\n`
+}
+
+/** The only new resource whose ids have the same prefix: most likely the missing one has got its name. */
+function newNameOf(name: string, lock: Contract, now: Contract): string | undefined {
+  const prefix = lock.resources[name]?.prefix ?? null
+  const added = Object.entries(now.resources).filter(([one]) => !Object.hasOwn(lock.resources, one))
+  const [only, ...others] = added.filter(([, resource]) => prefix !== null && resource.prefix === prefix)
+  return others.length === 0 ? only?.[0] : undefined
 }
 
 function mendFor(breaking: readonly Difference[]): string {

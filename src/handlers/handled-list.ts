@@ -42,6 +42,7 @@ export class ListReader {
     { account, time }: { readonly account: string | null; readonly time: number },
   ): ListRows {
     checkPlace(resource, parent)
+    refuseUndefined(resource, where)
     for (const name of Object.keys(others))
       throw new HandlerFault(`It lists ${resource.name} with ${name}; allowed are parent, where, sort and limit.`)
     if (!Number.isInteger(limit) || limit < 1 || limit > mostListed + 1)
@@ -73,6 +74,19 @@ export class ListReader {
     const rules = this.#rules.get(resource) ?? listRules(resource, this.#resources)
     this.#rules.set(resource, rules)
     return rules
+  }
+}
+
+/** A filter that is undefined by mistake would be left out, and the handler would decide on rows that it did not ask for. */
+function refuseUndefined({ name }: Resource, where: Readonly<Record<string, unknown>>): void {
+  for (const [field, wanted] of Object.entries(where)) {
+    const inside = typeof wanted === 'object' && wanted !== null ? Object.entries(wanted) : []
+    const [part] = inside.find(([, value]) => value === undefined) ?? []
+    if (wanted !== undefined && part === undefined) continue
+    const place = part === undefined ? field : `${field}.${part}`
+    throw new HandlerFault(
+      `It lists ${name} where ${place} is undefined. Write null for items without a value, or leave ${place} out.`,
+    )
   }
 }
 

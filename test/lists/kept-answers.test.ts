@@ -19,7 +19,7 @@ const trials = [
 for (const [store, placeOf] of places)
   for (const [name, api, lists, writes] of trials)
     test(`R143: cached answers are those of a service without caches: ${name} (${store})`, {
-      timeout: 120_000,
+      timeout: 300_000,
     }, async (t) => {
       const place = await placeOf(t)
       const services = opened(api as unknown as Service, place)

@@ -64,7 +64,7 @@ function respelled(target: string, number: number): string {
 }
 
 for (const [name, place] of places)
-  test(`R143: cached lists show what is stored, whatever is written (${name})`, { timeout: 120_000 }, async (t) => {
+  test(`R143: cached lists show what is stored, whatever is written (${name})`, { timeout: 300_000 }, async (t) => {
     const { url } = await place(t)
     const { call, close } = testing(api, { database: url })
     t.after(close)

@@ -23,7 +23,7 @@ const trials = [
 for (const [store, placeOf] of places.slice(0, 1)) // test/store/restored.test.ts has the same on PostgreSQL, with fewer forms
   for (const [name, api, lists, writes] of trials)
     test(`R121 R143: tags from before a restore never match another content: ${name} (${store})`, {
-      timeout: 120_000,
+      timeout: 300_000,
     }, async (t) => {
       const place = await placeOf(t)
       const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)

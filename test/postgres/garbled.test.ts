@@ -143,7 +143,7 @@ function* noise(count: number): Generator<Buffer> {
 }
 
 test('bytes that are not the protocol cost a connection and nothing else, at any time', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const server = await cluster(['shared_buffers=16MB'])
   t.after(server.close)
@@ -179,7 +179,7 @@ test('bytes that are not the protocol cost a connection and nothing else, at any
 })
 
 test('a new connection that does not speak the protocol is an outage for the requests that need one', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const server = await cluster(['shared_buffers=16MB'])
   t.after(server.close)

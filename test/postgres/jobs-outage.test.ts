@@ -8,7 +8,7 @@ import { until } from '../help/until.ts'
 const times = 6
 
 for (const how of ['fast', 'kill'] as const)
-  test(`R228: an operation ends after its database was away (${how})`, { timeout: 120_000 }, async (t) => {
+  test(`R228: an operation ends after its database was away (${how})`, { timeout: 300_000 }, async (t) => {
     const server = await cluster()
     t.after(server.close)
     let step = 0

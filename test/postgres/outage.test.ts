@@ -60,7 +60,7 @@ async function survives(own: ServiceOnServer, fall: () => Promise<void>): Promis
   for (const [id, name] of made) assert.equal((await own.call('GET', `/things/${id}`)).json.name, name)
 }
 
-test('a server that is stopped, killed or ended at once is waited for', { timeout: 120_000 }, async (t) => {
+test('a server that is stopped, killed or ended at once is waited for', { timeout: 300_000 }, async (t) => {
   const own = await serviceOnServer(t)
   for (const how of ['fast', 'immediate', 'kill'] as const) {
     await survives(own, async () => {
@@ -76,7 +76,7 @@ test('a server that is stopped, killed or ended at once is waited for', { timeou
   }
 })
 
-test('a connection that the server ends is replaced without a failure', { timeout: 120_000 }, async (t) => {
+test('a connection that the server ends is replaced without a failure', { timeout: 300_000 }, async (t) => {
   const own = await serviceOnServer(t)
   await own.call('POST', '/things', { name: 'first' })
   const end = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`

@@ -238,7 +238,7 @@ test('R231: two nodes publish each event once, also while one waits for the brok
   assert.deepEqual(published, ['a', 'b', 'c'])
 })
 
-test('examples/deploy: the parts of compose.yaml work together', { skip, timeout: 120_000 }, async (t) => {
+test('examples/deploy: the parts of compose.yaml work together', { skip, timeout: 300_000 }, async (t) => {
   const variables = { POSTGRES_PASSWORD: 'a-password', BYLAW_PEPPER: 'p'.repeat(40), BYLAW_SECRET: 's'.repeat(40) }
   const { services, configs } = composeOf(variables)
   const { port } = server as Cluster

@@ -144,6 +144,9 @@ const handled = shop.handlers(
             throw refuse('nothing' as never)
           },
           'bad-list': () => list('products', { where: { colour: 'red' } as never }),
+          'undefined-filter': () => list('products', { where: { name: undefined } as never }),
+          'undefined-bound': () => list('products', { where: { stock: { gte: undefined } } as never }),
+          'undefined-choice': () => list('products', { where: { name: ['a', undefined] } as never }),
           'misspelt-list': () => list('products', { were: { name: 'x' } } as never),
           'too-early': () => {
             const order = create('orders', { customerId: next.text })
@@ -311,6 +314,9 @@ doors('handlers', handled, (door: Door) => {
     ['undeclared', 'not declared'],
     ['bad-list', 'colour'],
     ['misspelt-list', 'with were'],
+    ['undefined-filter', 'where name is undefined'],
+    ['undefined-bound', 'where stock.gte is undefined'],
+    ['undefined-choice', 'where name.1 is undefined'],
   ] as const)
     spec('R227', `a handler that is wrong is a failure whose cause is only logged (${kind})`, async () => {
       door.errors.length = 0
