@@ -32,6 +32,12 @@ import { type Statement, type StatementTexts, statementTexts } from '../sql/stat
 import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
+/** A column that only old nodes query. */
+export interface FormerColumn extends Column {
+  /** Whether an older version derives its value from the current document; otherwise it is in the document that old nodes see. */
+  readonly isDerived: boolean
+}
+
 /** A collection with the column names of the database, its statements, and its state in a rolling upgrade. */
 export interface PreparedCollection {
   readonly collection: Collection & ShapeConversions
@@ -41,7 +47,7 @@ export interface PreparedCollection {
   /** The numbers of the shapes whose documents have the same structure as the current one. */
   readonly alike: ReadonlySet<number>
   /** The old declaration during a rolling upgrade, as long as old nodes may run. */
-  readonly former: (FormerShape & { readonly columns: readonly Column[] }) | null
+  readonly former: (FormerShape & { readonly columns: readonly FormerColumn[] }) | null
   /** The columns that have a value in every row. */
   readonly nonNullColumns: ReadonlySet<string>
   /** The columns that rows of the old declaration lack so far; lists cannot use them yet. */
@@ -159,14 +165,13 @@ const formerOf = (collection: Collection, table: TableLayout, before: TableLayou
     .map(([name, one]) => formerColumn(name, { ...one, field: one.field as string }, collection)),
 })
 
-/** A column that only old nodes query. If a version derives its values, they are derived from the current document. */
 function formerColumn(
   name: string,
   was: Parameters<typeof rememberedColumn>[1],
   { olderColumns = [], kinds }: Collection,
-): Column {
+): FormerColumn {
   const of = olderColumns.find(({ field }) => field === was.field)?.of
-  return { ...rememberedColumn(name, was, kinds), ...(of && { of }) }
+  return { ...rememberedColumn(name, was, kinds), ...(of && { of }), isDerived: of !== undefined }
 }
 
 function columnsInDocument({ columns, fields }: Collection): ReadonlySet<string> {

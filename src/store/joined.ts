@@ -299,5 +299,6 @@ function* writeOldNodeColumns(
   if (counts) set.push('revision = revision + 1')
   const where = equations(rowKeyColumns(collection, context.dialect), context.dialect, names.length + 1)
   const text = `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`
-  yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, formerView)), ...keys] }
+  const cells = former.columns.map((one) => cellIn(one, one.isDerived ? document : formerView))
+  yield { text, values: [hidden, ...cells, ...keys] }
 }
