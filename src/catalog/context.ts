@@ -33,7 +33,7 @@ import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
 /** A column that only old nodes query. */
-export interface FormerColumn extends Column {
+interface FormerColumn extends Column {
   /** Whether an older version derives its value from the current document; otherwise it is in the document that old nodes see. */
   readonly isDerived: boolean
 }

@@ -29,8 +29,8 @@ export type VersionDocument = Record<string, unknown>
 type MapValue = (value: unknown) => unknown
 
 /**
- * Where a value comes from: the document, the result of a change function, or another row. `usual` is the default in the
- * version between: only change functions receive it, as what is stored or answered has the default of its own field.
+ * Where a value comes from: the document, the result of a change function, or another row. `usual` is the default of a field that
+ * only a version between has. Only change functions receive it: what is stored or answered has the default of its own field.
  */
 export interface ValueSource {
   readonly from: 'document' | 'made' | 'row' | 'usual'

@@ -2,7 +2,7 @@
 import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { type Cancel, type IsEnding, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type Cancel, type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type EventFeed, makeEventFeed } from './event-feed.ts'
 
@@ -20,13 +20,9 @@ export const hasEvents = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ collection }) => collection.eventPrefix !== undefined)
 
 const pageSize = 500
-const never: IsEnding = () => false
 
 /** Numbers the events that have been committed, and publishes them to the streams of the process. */
-export async function relayEvents(
-  { resources, store, world }: RelayContext,
-  isEnding: IsEnding = never,
-): Promise<void> {
+export async function relayEvents({ resources, store, world }: RelayContext, isEnding = notEnding): Promise<void> {
   const feed = world.state.of(makeEventFeed, null)
   let head = numbered(await store.execute({ do: 'head' }))
   // Streams that were opened before look where they stand: other processes may have given positions meanwhile.
@@ -55,10 +51,7 @@ function numbered(outcome: Outcome): Extract<Outcome, { is: 'numbered' }> {
 }
 
 /** Deletes the events that are kept no longer. */
-export async function sweepOldEvents(
-  { store, world, retention }: RelayContext,
-  isEnding: IsEnding = never,
-): Promise<void> {
+export async function sweepOldEvents({ store, world, retention }: RelayContext, isEnding = notEnding): Promise<void> {
   if (retention === null) return
   const before = world.due() - retention
   for (let more = true; more && !isEnding(); ) {

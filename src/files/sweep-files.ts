@@ -2,7 +2,7 @@
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
-import { type ContentStore, type IsEnding, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type ContentStore, type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { forgetContent, unusedContents } from './file-table.ts'
 
 interface SweepContext {
@@ -15,7 +15,7 @@ const rest = 24 * 60 * 60 * 1000
 
 export async function sweepFiles(
   { store, world: { due, contents } }: SweepContext,
-  isEnding: IsEnding = () => false,
+  isEnding = notEnding,
 ): Promise<void> {
   if (contents === null) return
   const time = due() - rest

@@ -181,6 +181,9 @@ export async function endAll(world: Pick<World, 'after' | 'monotonic'>, endings:
 /** Whether work in the background has to end, although there is more of it. */
 export type IsEnding = () => boolean
 
+/** For work that is carried out once and to its end. */
+export const notEnding: IsEnding = () => false
+
 interface RepeatedTask {
   /** Starts the task unless it is running. A failure is logged; the next start tries again. */
   readonly run: () => void

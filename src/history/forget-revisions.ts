@@ -1,6 +1,6 @@
 /** Forget revisions: deletes revisions after their retention. R237. */
 import type { Store } from '../flow/store.ts'
-import { type IsEnding, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { Resource } from '../resources/resource.ts'
 
@@ -17,7 +17,7 @@ export const hasHistory = (resources: ReadonlyMap<string, Resource>): boolean =>
 
 export async function forgetRevisions(
   { resources, store, world }: Pick<HistoryContext, 'resources' | 'store' | 'world'>,
-  isEnding: IsEnding = () => false,
+  isEnding = notEnding,
 ): Promise<void> {
   for (const { name, declaration } of resources.values()) {
     const { retention } = declaration.history ?? {}

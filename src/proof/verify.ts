@@ -1,5 +1,5 @@
 /** Verify: checks the promises between the versions of a declaration with generated items. Part 9, versioning. */
-import { isStatusResource, isWebhookResource } from '../resources/service-fields.ts'
+import { isAddedResource } from '../resources/service-fields.ts'
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
@@ -98,11 +98,9 @@ export async function verifyService(
   return { ...verdict, untried: [], failure: isFailure(least) ? least : failure }
 }
 
-/** The names of the resources without those that the service adds: these are no part of the declaration. */
+/** The names of the resources without those that the service adds. */
 const declaredNames = ({ resources }: Service): string[] =>
-  [...resources].flatMap(([name, { declaration }]) =>
-    isStatusResource(declaration) || isWebhookResource(declaration) ? [] : [name],
-  )
+  [...resources].flatMap(([name, { declaration }]) => (isAddedResource(declaration) ? [] : [name]))
 
 /** The resource and the choices of the first item that breaks a promise. */
 async function firstFailure(

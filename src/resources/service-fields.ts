@@ -71,7 +71,7 @@ export function asDeclared<D extends { readonly resources: Resources<ResourceDec
 ): D {
   const all = Object.entries(declaration.resources).map(([name, one]) => [name, one, pairDeclarationOf(one)] as const)
   const own = all
-    .filter(([, one, pair]) => !pair && !isStatusResource(one) && !isWebhookResource(one))
+    .filter(([, one, pair]) => !pair && !isAddedResource(one))
     .map(([name, one]) => {
       const { [one.states?.field ?? '']: _, ...fields } = one.fields
       return [name, one.states ? { ...one, fields } : one] as const
@@ -253,3 +253,7 @@ function webhookDeclarations(
 /** Whether a resource is that of endpoints or of deliveries. Declared ones cannot be where webhooks are on. */
 export const isWebhookResource = ({ access, prefix }: Pick<ResourceDeclaration, 'access' | 'prefix'>): boolean =>
   (prefix === 'whe' || prefix === 'whd') && typeof access === 'object' && access.read === readEndpoints
+
+/** Whether the service adds the resource: it is no part of the declaration. */
+export const isAddedResource = (declaration: ResourceDeclaration): boolean =>
+  isStatusResource(declaration) || isWebhookResource(declaration)

@@ -8,7 +8,7 @@ import { isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
-import { type IsEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun } from '../handlers/handled-run.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
@@ -41,7 +41,7 @@ export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
 const makeTaken = (): { timers: TimerRow[] } => ({ timers: [] })
 
 /** Carries out all transitions that are due; returns how many rows it moved. If it has to end before, others may take the rest at once. */
-export async function runDueTimers(context: TimerContext, isEnding: IsEnding = () => false): Promise<number> {
+export async function runDueTimers(context: TimerContext, isEnding = notEnding): Promise<number> {
   if (await timersWait(context)) return 0
   await adoptTimers(context)
   const own = context.world.state.of(makeTaken, context.store)

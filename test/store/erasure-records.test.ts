@@ -22,6 +22,12 @@ const shop = service({
   resources: { guests: { fields: { name: f.text(optional) }, access: 'public' } },
 })
 
+const notesWith = (own: object): Service =>
+  service({
+    name: 'notes',
+    resources: { notes: { fields: { text: f.text(optional), ...own }, access: 'public' } },
+  } as never) as never
+
 for (const [name, place] of places)
   describe(`what an erasure finds on ${name}`, () => {
     test('the same key in another account is another item', async (t) => {
@@ -221,17 +227,12 @@ for (const [name, place] of places)
 
     test('while nodes of another declaration may write, it is refused', async (t) => {
       const at = await place(t)
-      const notes = (own: object): Service =>
-        service({
-          name: 'notes',
-          resources: { notes: { fields: { text: f.text(optional), ...own }, access: 'public' } },
-        } as never) as never
-      const old = nodeOn(at, notes({}))
+      const old = nodeOn(at, notesWith({}))
       const { json } = await old.ask('POST', '/notes', { text: 'marked' })
       await alive(at)
-      const next = notes({ size: f.integer({ default: 0 }) })
+      const next = notesWith({ size: f.integer({ default: 0 }) })
       await applied(at, next)
-      for (const api of [next, notes({})])
+      for (const api of [next, notesWith({})])
         await assert.rejects(erased(api, at, 'notes', { id: json.id }), /not finished.*migrate apply/)
       assert.deepEqual(await tablesWith('marked', at), ['notes'])
       await old.close()
@@ -240,13 +241,8 @@ for (const [name, place] of places)
     for (const phases of ['has begun', 'was finished'])
       test(`if a change of the database ${phases} since the start of the command, it is refused`, async (t) => {
         const at = await place(t)
-        const notes = (own: object): Service =>
-          service({
-            name: 'notes',
-            resources: { notes: { fields: { text: f.text(optional), ...own }, access: 'public' } },
-          } as never) as never
-        const next = notes({ nickname: f.text(optional) })
-        const old = nodeOn(at, notes({}))
+        const next = notesWith({ nickname: f.text(optional) })
+        const old = nodeOn(at, notesWith({}))
         t.after(old.close)
         const { json } = await old.ask('POST', '/notes', {})
         if (phases === 'has begun') await alive(at)
@@ -256,7 +252,10 @@ for (const [name, place] of places)
           assert.equal((await node.ask('PATCH', `/notes/${json.id}`, { nickname: 'marked' })).status, 200)
           await node.close()
         }
-        await assert.rejects(erased(notes({}), at, 'notes', { id: json.id }, { before: change }), /newest declaration/)
+        await assert.rejects(
+          erased(notesWith({}), at, 'notes', { id: json.id }, { before: change }),
+          /newest declaration/,
+        )
         await old.close()
         await at.rows('DELETE FROM bylaw_nodes')
         await applied(at, next)
