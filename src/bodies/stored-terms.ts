@@ -77,4 +77,4 @@ const metadataSizes = ({ keys, keyLength, valueLength }: Bounds) => ({ keys, key
 
 /** The values of an enum; empty if some stored values are unknown. */
 const allValues = (own: readonly string[], stored: readonly string[] | undefined): readonly string[] =>
-  stored === undefined ? [] : [...new Set([...own, ...stored])].toSorted()
+  stored === undefined ? [] : [...new Set([...own, ...stored])]

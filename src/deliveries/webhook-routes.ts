@@ -103,7 +103,7 @@ function rotationRoute(context: EndpointContext): Route {
   const secretOf = ({ secret: seed = '' }: Intent, signature: unknown) =>
     newSecret(signature, { fillRandom: () => Buffer.from(seed, 'base64') })
   const route = actionRoute(context, {
-    ...{ name: 'secret-rotations', summary: 'Makes a new secret; the former one signs meanwhile' },
+    ...{ name: 'secret-rotations', summary: 'Rotate the secret; the former one signs meanwhile' },
     answers: [describedItem(200, 'The endpoint, with the new secret.', resource, replayed)],
     input: { overlap: f.duration({ default: 'P1D' }) },
     decide: (intent, current, input) => {
@@ -215,7 +215,7 @@ function sampleEvent(context: EndpointContext, own: WebhookEndpoint, { time, wor
 function replayRoute(context: EndpointContext): Route {
   const types = f.list(f.text({ max: 200, pattern: eventTypePattern }), { max: 100, optional: true })
   return actionRoute(context, {
-    ...{ name: 'replays', summary: 'Sends the events of a time again' },
+    ...{ name: 'replays', summary: 'Send the events of a time range again' },
     input: { since: f.timestamp(), until: f.timestamp({ optional: true }), eventTypes: types },
     answers: [describedItem(202, 'The events will be sent.', context.resource, replayed)],
     decide: (intent, { doc, hidden }, input) => {
@@ -250,7 +250,7 @@ function replayRoute(context: EndpointContext): Route {
 function retryRoute(context: EndpointContext): Route {
   const today = context.representation.today
   return actionRoute(context, {
-    ...{ name: 'retries', summary: 'Sends a delivery again' },
+    ...{ name: 'retries', summary: 'Retry a delivery' },
     answers: [describedItem(202, 'The delivery, which will be sent.', context.resource, replayed)],
     decide: ({ key, time, world }, current) => {
       const before = decodeDocument(today, current.doc, current.hidden)

@@ -115,7 +115,7 @@ function webhookItem(
   const media = resource.settings.events.format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
   const post = {
     operationId: `webhook.${type}`,
-    summary: `Delivers ${type}`,
+    summary: `Deliver ${type}`,
     tags: [events.resource.name],
     security: [],
     parameters: webhookHeaders.map(([name, description, schema]) => ({

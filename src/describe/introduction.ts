@@ -22,13 +22,13 @@ export const introductionText = (service: Service, label: string): string =>
 
 function generalText({ settings }: Service): string {
   return [
-    'Every GET has a HEAD, and every path an OPTIONS that says what is offered.',
-    'Every answer has Request-Id, its name in the logs of the service, and Version, the version that answered. A Request-Id of up to 128 letters, digits and `._-` that a request has is kept.',
-    'In PUT and PATCH, fields that the service sets are ignored, and those of the address have its values or are left out.',
-    'Answers with content also have Content-Type and X-Content-Type-Options, and Content-Encoding if it is compressed; Cache-Control and Vary say who may use an answer again, and errors have Content-Language. All answers to dry runs have Dry-Run.',
-    'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
-    `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels and ${settings.body.maxKeys} keys each.`,
-  ].join(' ')
+    '- Every path with GET also has HEAD, and every path has OPTIONS, whose answer lists the methods.',
+    '- Every answer has `Request-Id`, which is also in the logs of the service, and `Version`, the version that answered. A request may bring its own `Request-Id` of up to 128 letters, digits and `._-`.',
+    '- PUT and PATCH ignore fields that the service sets. Fields whose values are in the URL may be left out; else they have the same values.',
+    '- Answers with content have `Content-Type` and `X-Content-Type-Options`, and `Content-Encoding` if they are compressed. `Cache-Control` and `Vary` say who may cache an answer. Errors have `Content-Language`, and answers to dry runs `Dry-Run`.',
+    '- Errors are objects with `message`, `type` and `types`; if `Accept` names `application/problem+json` they have the form of RFC 9457.',
+    `- Strings contain neither U+0000 nor unpaired surrogates. Objects have at most ${settings.body.maxDepth} levels and ${settings.body.maxKeys} keys each.`,
+  ].join('\n')
 }
 
 /** The operators of the filters of a version. */
@@ -73,9 +73,9 @@ function limitText({ settings: { limits, request } }: Service): string {
   const codings = request.codings.join(', ') || 'none'
   const seconds = (milliseconds: number) => `${milliseconds / 1000} seconds`
   return [
-    `Limits: content of ${limits.body} bytes, a URL of ${limits.url} bytes, headers of ${limits.headers} bytes in ${limits.headerFields} fields.`,
-    `Codings of content that is sent: ${codings}.`,
-    `A request has to come in within ${seconds(limits.requestTimeout)}, and is handled within ${seconds(limits.handlerTimeout)}.`,
+    `Limits of a request: ${limits.body} bytes of content, ${limits.url} bytes of the URL, ${limits.headers} bytes of headers in ${limits.headerFields} fields.`,
+    `Its content may be compressed (\`Content-Encoding\`): ${codings}.`,
+    `A request has to arrive within ${seconds(limits.requestTimeout)}, and is handled within ${seconds(limits.handlerTimeout)}.`,
     limits.concurrency === null ? '' : `At most ${limits.concurrency} requests are handled at a time.`,
     limits.callerConcurrency === null
       ? ''

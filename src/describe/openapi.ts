@@ -6,6 +6,7 @@ import { storedTerms, type TermsOf, type UnfilledFields } from '../bodies/stored
 import { fieldTermsOf } from '../contract/terms.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import type { ServedVersion } from '../flow/route.ts'
+import { nameInSentence } from '../formats/naming.ts'
 import { pairSides } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
@@ -99,8 +100,8 @@ function tagPart(resource: Resource, version: string): DocumentPart {
 function tagText(resource: Resource): string {
   const diagram = stateDiagram(resource)
   const sides = pairSides(resource)?.join(' and ')
-  const what = sides ? `which ${sides} are linked` : 'a resource'
-  const text = resource.declaration.description ?? `${resource.title}: ${what}.`
+  const what = sides ? `Which ${sides} are linked.` : `The resource ${nameInSentence(resource.name)}.`
+  const text = resource.declaration.description ?? what
   return diagram === null ? text : `${text}\n\n\`\`\`mermaid\n${diagram}\n\`\`\``
 }
 

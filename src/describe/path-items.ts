@@ -6,6 +6,7 @@ import { type DocumentPart, withoutUndefined } from '../bodies/components.ts'
 import { jsonPatchType } from '../endpoints/content-negotiation.ts'
 import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import { withArticle } from '../formats/naming.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { rowRuleText } from '../rules/row-rules.ts'
@@ -63,7 +64,9 @@ function operationPart(context: OperationContext, endpoint: Endpoint, route: Rou
   const { schemas, security, version, service } = context
   const { resource, about } = route
   const own = resource.declaration.deprecations?.[route.operation as Operation]
-  const below = isBelowOwner(endpoint, resource) ? ` of one of ${resource.parent?.resource}` : ''
+  const below = isBelowOwner(endpoint, resource)
+    ? ` of ${withArticle(version.resources.get(resource.parent?.resource ?? '')?.title ?? '')}`
+    : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
   const listed = [...listQueryParameters(route, schemas), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [

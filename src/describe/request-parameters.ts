@@ -4,6 +4,7 @@
 import { type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
+import { withArticle } from '../formats/naming.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { mostAlternatives } from '../lists/alternatives.ts'
 import { mostEmbedded } from '../lists/embed-names.ts'
@@ -37,7 +38,11 @@ export function endpointParameters(
     const named = owner ?? resource
     const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
     return {
-      ...context.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, context))),
+      ...context.components.put(
+        'parameters',
+        names,
+        part(`The id of ${withArticle(named.title)}.`, idSchema(named, context)),
+      ),
     }
   })
   return [...inPath, ...versionParameters(service, version.label, context.components)]

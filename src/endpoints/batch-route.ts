@@ -34,7 +34,7 @@ export function batchRoute(resource: Resource, most: number): Route {
     claims: 'replayed',
     about: {
       id: 'create',
-      summary: () => 'Carries out several operations, all or none',
+      summary: () => 'Run several operations, all or none',
       notes: [
         `At most ${most} operations. Each is checked as if it came alone; the first failure refuses all of them.`,
       ],

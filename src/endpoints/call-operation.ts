@@ -11,7 +11,7 @@ import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { isPlural, nameInSentence, singularOf, withArticle } from '../formats/naming.ts'
 import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-operation.ts'
 import { waitForEnd } from '../handlers/status-changes.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
@@ -274,6 +274,10 @@ const queuedAnswer: DescribedAnswer = {
   ...{ body: 'item', headers: ['Location', 'Idempotency-Replayed', 'Preference-Applied', 'Retry-After'] },
 }
 
+/** `refunds` are performed as `a refund`. */
+const actionInWords = (name: string): string =>
+  isPlural(name) ? withArticle(nameInSentence(singularOf(name))) : nameInSentence(name)
+
 function callDescription(
   { resource: { name: collection, title }, resources }: EndpointContext,
   { own: { name, at, input, output, asynchronous }, refused }: ServedOperation,
@@ -281,7 +285,8 @@ function callDescription(
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
-    summary: () => `Carries out ${name} of ${at === 'item' ? `one ${titleInSentence(title)}` : collection}`,
+    summary: () =>
+      `Perform ${actionInWords(name)} of ${at === 'item' ? withArticle(title) : nameInSentence(collection)}`,
     ...(refused && { notes: [`${refused.version} withdrew it: it is refused with ${refused.status}.`] }),
     ...{ body: 'input', input, output },
     answers: [

@@ -3,7 +3,7 @@
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
@@ -100,7 +100,7 @@ function changeDescription(context: EndpointContext, claims: Route['claims']): W
   const replayed = replayHeaders(resource, claims)
   return {
     id: 'update',
-    summary: () => `Changes fields of one ${titleInSentence(resource.title)}`,
+    summary: () => `Update ${withArticle(resource.title)}`,
     body: 'change',
     answers: [
       describedItem(200, `${resource.title} was changed.`, resource, replayed),

@@ -8,7 +8,7 @@ import type { Claim, Create } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { colocateId } from '../flow/shard-key.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -89,7 +89,7 @@ function createDescription(context: EndpointContext): OperationDescription {
   const chosen = key !== null || settings.resource.id === 'client'
   return {
     id: 'create',
-    summary: (below) => `Creates one ${titleInSentence(title)}${below}`,
+    summary: (below) => `Create ${withArticle(title)}${below}`,
     notes: [],
     body: 'create',
     headers: minimalOnCreate ? ['prefer'] : [],

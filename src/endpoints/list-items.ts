@@ -1,4 +1,5 @@
 /** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
+
 import { hash } from 'node:crypto'
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
@@ -10,6 +11,7 @@ import { columnsOfCondition, type ListRows, type Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { nameInSentence } from '../formats/naming.ts'
 import { readAlternatives } from '../lists/alternatives.ts'
 import { writeCursor } from '../lists/cursor.ts'
 import { parseFilterName } from '../lists/filter.ts'
@@ -91,7 +93,7 @@ function listDescription(context: EndpointContext): OperationDescription {
   const { name, settings, declaration } = resource
   return {
     id: 'list',
-    summary: (below) => `Lists ${name}${below}`,
+    summary: (below) => `List ${nameInSentence(name)}${below}`,
     notes: [`At most ${settings.list.maxFilters} filters. Default order: ${(declaration.order ?? ['id']).join(', ')}.`],
     body: null,
     headers: [...itemConditions, 'modifiedSince'],
@@ -264,7 +266,7 @@ export function queryItemsRoute(context: EndpointContext, route = listItemsRoute
     about: {
       ...about,
       id: 'query',
-      summary: (below) => `${about.summary(below)}, asked for by a form`,
+      summary: (below) => `${about.summary(below)}, with the query as a form`,
       body: 'form',
       headers: [],
       answers: [describedPage(resource)],

@@ -7,7 +7,7 @@ import type { EmbedTree, FieldSelection, Intent, RequestContext } from '../flow/
 import type { ListRows, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { itemQueryReader, selectableFields } from '../lists/field-selection.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -101,7 +101,7 @@ export const contextOfFields = (context: EndpointContext, fields: FieldSelection
 
 const readDescription = (resource: Resource): OperationDescription => ({
   id: 'get',
-  summary: () => `Reads one ${titleInSentence(resource.title)}`,
+  summary: () => `Get ${withArticle(resource.title)}`,
   notes: [],
   body: null,
   headers: [...itemConditions, 'modifiedSince'],

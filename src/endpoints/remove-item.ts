@@ -7,7 +7,7 @@ import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { rowRuleOf } from '../rules/row-rules.ts'
 import { stateTypes, totalTypes } from './described.ts'
@@ -79,7 +79,7 @@ function removeDescription(context: EndpointContext): WriteDescription {
   } = context.resource
   return {
     id: 'delete',
-    summary: () => `Removes one ${titleInSentence(title)}`,
+    summary: () => `Delete ${withArticle(title)}`,
     notes: [
       ...(dependents.some(({ onDelete }) => onDelete === 'restrict') ? ['Not while others depend on it.'] : []),
       ...(settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),

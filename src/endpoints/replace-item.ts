@@ -7,7 +7,7 @@ import type { AbsentRow, FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, stampDocument } from '../resources/document.ts'
 import { keyValue, type Member, type Resource } from '../resources/resource.ts'
@@ -64,7 +64,7 @@ function replaceDescription(context: EndpointContext): WriteDescription {
   const creates = createsOnPut(resource)
   return {
     id: 'replace',
-    summary: () => `Replaces one ${titleInSentence(title)}`,
+    summary: () => `Replace ${withArticle(title)}`,
     notes:
       creating !== undefined && creating !== own && isScope(creating)
         ? [`What it creates takes the scope ${creating}.`]

@@ -7,7 +7,7 @@ import type { Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { ServedAction, ServedTransition } from '../resources/machine.ts'
@@ -119,7 +119,7 @@ function transitionDescription(context: EndpointContext, { own, refused }: Serve
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
-    summary: () => `Makes one ${titleInSentence(resource.title)} ${to}`,
+    summary: () => `Move ${withArticle(resource.title)} to ${to}`,
     notes: [
       refused
         ? `${refused.version} withdrew it: it is refused with ${refused.status}.`

@@ -131,7 +131,7 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
     claims: null,
     about: {
       events: describedEvents(scope),
-      ...{ id: 'get', summary: () => 'Reads one event', notes: [], body: null, headers: [...itemConditions] },
+      ...{ id: 'get', summary: () => 'Get an event', notes: [], body: null, headers: [...itemConditions] },
       answers: [{ status: 200, says: 'The event.', body: 'event', headers: ['ETag'] }, describedUnchanged(resource)],
       refusals: ['resource-not-found', 'precondition-failed'],
     },
@@ -147,7 +147,7 @@ const streamNote =
 
 const listDescription = (scope: EventScope, resource: Resource): OperationDescription => ({
   events: describedEvents(scope),
-  ...{ id: 'list', summary: () => 'Lists events, the oldest first', body: null },
+  ...{ id: 'list', summary: () => 'List events, oldest first', body: null },
   headers: [...itemConditions, ...(resource.settings.events.stream ? (['lastEvent'] as const) : [])],
   notes: [
     'Each change of an item is an event; the events of an item are in the order of its changes.',

@@ -72,7 +72,7 @@ const failureFields: Fields = {
 }
 
 const reactionList: ReactionRead = {
-  ...{ at: 'collection', id: 'list', says: 'Lists reactions', fields: reactionFields, steps: listReactions },
+  ...{ at: 'collection', id: 'list', says: 'List reactions', fields: reactionFields, steps: listReactions },
   notes: [`\`waiting\` and \`parked\` count up to ${countedFailures} failures.`],
 }
 
@@ -81,12 +81,12 @@ const failureNotes = [
 ]
 
 const failureList: ReactionRead = {
-  ...{ at: 'item/failures', id: 'failures', says: 'Lists the events that a reaction has failed at' },
+  ...{ at: 'item/failures', id: 'failures', says: 'List the events at which a reaction failed' },
   ...{ fields: failureFields, steps: listFailures, notes: failureNotes },
 }
 
 const failureItem: ReactionRead = {
-  ...{ at: 'item/failures/item', id: 'failure', says: 'Reads an event that a reaction has failed at' },
+  ...{ at: 'item/failures/item', id: 'failure', says: 'Get an event at which a reaction failed' },
   ...{ fields: failureFields, steps: readFailure, notes: failureNotes },
 }
 

@@ -141,7 +141,7 @@ export interface Settling {
 }
 
 export const retries: Settling = {
-  ...{ name: 'retries', status: 202, summary: 'Tries an event again that a reaction has failed at' },
+  ...{ name: 'retries', status: 202, summary: 'Retry an event at which a reaction failed' },
   says: 'The failure, whose event will be tried.',
   *steps(intent) {
     const row = yield* foundFailure(intent)
@@ -153,7 +153,7 @@ export const retries: Settling = {
 }
 
 export const skips: Settling = {
-  ...{ name: 'skips', status: 200, summary: 'Gives an event up that a reaction has failed at' },
+  ...{ name: 'skips', status: 200, summary: 'Skip an event at which a reaction failed' },
   says: 'The failure as it was; later events of its item go on.',
   *steps(intent) {
     const row = yield* foundFailure(intent)

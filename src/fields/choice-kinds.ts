@@ -60,7 +60,8 @@ const codeKind = ({ codes, what, name, about, samples: [first = '', ...others] }
   ...choice,
   longest: first.length,
   check: () => memberCheck(codes, what),
-  schema: (_, __, { shared }) => shared(name, { type: 'string', enum: [...codes], description: about }),
+  schema: (_, __, { shared }) =>
+    shared(name, { type: 'string', enum: [...codes], description: about, examples: [first] }),
   bare: `[A-Z]{${first.length}}`,
   plain: () => first,
   other: () => others[0],

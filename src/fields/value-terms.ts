@@ -25,8 +25,6 @@ export function termsOf(
   )
   return defined<FieldTerms>({
     ...values,
-    values: values.values?.toSorted(),
-    fields: values.fields && sortMembers(Object.entries(values.fields)),
     nullable,
     required: usual === undefined ? true : undefined,
     default: usual ?? undefined,
@@ -39,7 +37,7 @@ export function termsOf(
     fold: said(options.fold),
     search: said(options.search),
     sort: said(options.sort),
-    filter: operators(path)?.toSorted(),
+    filter: operators(path),
     title: options.title,
     description: options.description,
     example: options.example,
@@ -66,7 +64,7 @@ function valueTerms(
   })
 }
 
-/** Terms without the parts that are for readers only: what a contract promises. */
+/** What a contract promises: terms without the parts that are for readers only, in an order that does not depend on the declaration. */
 export const promisedTerms = ({
   title: _,
   description: __,
@@ -78,8 +76,10 @@ export const promisedTerms = ({
 }: FieldTerms): FieldTerms =>
   defined<FieldTerms>({
     ...terms,
+    values: terms.values?.toSorted(),
+    filter: terms.filter?.toSorted(),
     item: item && promisedTerms(item),
-    fields: fields && Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, promisedTerms(one)])),
+    fields: fields && sortMembers(Object.entries(fields).map(([name, one]) => [name, promisedTerms(one)])),
   })
 
 /** Sorts members by name, so that equal contracts have equal texts. */

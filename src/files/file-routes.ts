@@ -91,7 +91,10 @@ function readRevisionRoute(context: EndpointContext, file: ServedFile, revision:
     },
     about: {
       ...described,
-      ...{ id: `revision-${file.segment}`, summary: () => `Reads the ${fileInWords(context, file)}, as it was` },
+      ...{
+        id: `revision-${file.segment}`,
+        summary: () => `Download the ${fileInWords(context, file)}, as it was in a revision`,
+      },
       refusals: [...about.refusals, ...described.refusals],
     },
   }
@@ -204,7 +207,7 @@ const memberAnswer = (status: number, says: string, headers: readonly string[] =
 const fileHeaders = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy'] as const
 
 const readDescription = (context: EndpointContext, file: ServedFile): OperationDescription => ({
-  ...{ id: `get-${file.segment}`, summary: () => `Reads the ${fileInWords(context, file)}`, body: null },
+  ...{ id: `get-${file.segment}`, summary: () => `Download the ${fileInWords(context, file)}`, body: null },
   notes: ['`Accept` has no effect: the content has the type that it was uploaded with.'],
   ...{ headers: ['match', 'noneMatch', 'range'], file: file.own.field },
   answers: [
@@ -227,7 +230,7 @@ const writeTypes = (context: EndpointContext, file: ServedFile) => [
 ]
 
 const uploadDescription = (context: EndpointContext, file: ServedFile): OperationDescription => ({
-  ...{ id: `put-${file.segment}`, summary: () => `Uploads the ${fileInWords(context, file)}` },
+  ...{ id: `put-${file.segment}`, summary: () => `Upload the ${fileInWords(context, file)}` },
   notes: [
     `At most ${file.most} bytes. \`Content-Type\` says what it is, and has to agree with its first bytes.`,
     'The tags of `If-Match` and `If-None-Match` are those of the content.',
@@ -248,7 +251,7 @@ const uploadDescription = (context: EndpointContext, file: ServedFile): Operatio
 })
 
 const removeDescription = (context: EndpointContext, file: ServedFile): OperationDescription => ({
-  ...{ id: `delete-${file.segment}`, summary: () => `Removes the ${fileInWords(context, file)}`, body: null },
+  ...{ id: `delete-${file.segment}`, summary: () => `Delete the ${fileInWords(context, file)}`, body: null },
   ...{ notes: [], headers: itemConditions.slice(0, 2), file: file.own.field },
   answers: [{ status: 204, says: 'The item has no such file any more.', body: null, headers: [], name: 'FileRemoved' }],
   refusals: writeTypes(context, file),

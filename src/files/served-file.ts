@@ -7,7 +7,7 @@ import type { FileMember } from '../fields/field.ts'
 import { isFileMember, usualFileSize } from '../fields/file-kind.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { EntityTags, RequestContext } from '../flow/intent.ts'
-import { titleInSentence, toKebab } from '../formats/naming.ts'
+import { nameInSentence, toKebab, withArticle } from '../formats/naming.ts'
 import type { Member } from '../resources/resource.ts'
 import { fileTag } from './file-tag.ts'
 
@@ -99,4 +99,4 @@ function admitTags(
 
 /** A title in a sentence, as `the invoice of an order`. */
 export const fileInWords = ({ resource }: EndpointContext, { segment }: ServedFile): string =>
-  `${segment.replaceAll('-', ' ')} of one ${titleInSentence(resource.title)}`
+  `${nameInSentence(segment)} of ${withArticle(resource.title)}`

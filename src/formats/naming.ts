@@ -131,14 +131,21 @@ export function verbIn(segment: string, list: readonly string[] = actionVerbs): 
 export const linkOfField = (field: string): string => field.replace(/(Id|_id)$/, '')
 
 /** `order-lines` as a title in the singular: `Order line`. */
-export function sentenceCase(name: string): string {
-  const text = name.replaceAll('-', ' ')
-  return text.charAt(0).toUpperCase() + text.slice(1)
-}
+export const sentenceCase = (name: string): string => withCapital(nameInSentence(name))
+
+/** A text as the beginning of a sentence. */
+export const withCapital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** A title within a sentence: `Order line` is `order line`, and `VIP order` stays as it is. */
 export const titleInSentence = (title: string): string =>
   /^\p{Lu}{2}/u.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1)
+
+/** The name of a resource or an operation within a sentence: `order-lines` is `order lines`. */
+export const nameInSentence = (name: string): string => name.replaceAll('-', ' ')
+
+/** A title with its article: `an order line`, `a user`, `a VIP order`. */
+export const withArticle = (title: string): string =>
+  `${/^(?!eu|one|uni|us[aeiou]|ut[aeiou])[aeiou]|^(?:hour|honest|honou?r)/i.test(title) ? 'an' : 'a'} ${titleInSentence(title)}`
 
 /** The most similar name, for a suggestion in a message; undefined if none is similar enough. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {

@@ -12,7 +12,7 @@ import type { Intent, RequestContext, RevisionQuery } from '../flow/intent.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions } from '../flow/plan.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { readCursor, writeCursor } from '../lists/cursor.ts'
 import { cursorInformation } from '../lists/page-text.ts'
 import { namedParameters, queryViolation, targetPath } from '../lists/query-string.ts'
@@ -153,7 +153,7 @@ function entriesOf<E>(
 const listDescription = (context: EndpointContext): OperationDescription => ({
   ...{
     id: segment,
-    summary: () => `Lists the revisions of one ${titleInSentence(context.resource.title)}, the newest first`,
+    summary: () => `List the revisions of ${withArticle(context.resource.title)}, newest first`,
   },
   ...{ body: null, headers: itemConditions },
   notes: [
@@ -210,7 +210,7 @@ function readRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Ro
 }
 
 const readDescription = (context: EndpointContext): OperationDescription => ({
-  ...{ id: 'revision', summary: () => `Reads one ${titleInSentence(context.resource.title)} as it was` },
+  ...{ id: 'revision', summary: () => `Get ${withArticle(context.resource.title)} as it was in a revision` },
   ...{ body: null, headers: itemConditions },
   notes: ['With `against`, the number of another revision, the answer is the merge patch from that one to this one.'],
   answers: [

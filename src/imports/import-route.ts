@@ -6,6 +6,7 @@ import type { EndpointContext } from '../endpoints/item.ts'
 import type { Call } from '../flow/call.ts'
 import type { Claim } from '../flow/plan.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
+import { nameInSentence } from '../formats/naming.ts'
 import { claimOfImport, keptAnswer } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { importSegment } from '../resources/own-operations.ts'
@@ -64,7 +65,7 @@ function withoutHeaders(call: Call): Call {
 
 const describedImport = ({ name }: Resource): OperationDescription => ({
   id: 'import',
-  summary: (below) => `Imports ${name}${below}`,
+  summary: (below) => `Import ${nameInSentence(name)}${below}`,
   notes: [
     'Each line is created as a single request creates it, in transactions of several hundred lines; lines that are refused are reported, and the others are created.',
     'A key in a line counts it as existing if it was created before. With the header `Idempotency-Key` an import that broke off goes on after the last transaction when it is sent again.',

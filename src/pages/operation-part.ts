@@ -3,6 +3,7 @@ import type { DocumentPart } from '../bodies/components.ts'
 import { samplesOf } from './code-samples.ts'
 import { html, inline, type Markup, markdown } from './markup.ts'
 import {
+  answerExampleOf,
   exampleOf,
   fieldsOf,
   type NamedSchema,
@@ -57,6 +58,7 @@ export interface PageContext {
   readonly document: DocumentPart
   /** The path of the problem pages. */
   readonly problems: string
+  readonly operations: readonly PageOperation[]
 }
 
 const methods = ['get', 'query', 'post', 'put', 'patch', 'delete']
@@ -134,7 +136,7 @@ export const definitions = (
 ): Markup =>
   html`<dl>${list.map(
     ({ name, schema, marks = [], says }) =>
-      html`<div><dt><code>${name}</code> <span>${typeText(schema, resolve)}</span>${marks.filter(Boolean).map((mark) => html` <em>${mark}</em>`)}</dt>${[...(says === undefined ? [] : [inline(says)]), ...schemaNotes(schema, resolve)].map((note) => html`<dd>${note}</dd>`)}</div>`,
+      html`<div><dt><code>${name}</code> <span>${typeText(schema, resolve)}</span>${marks.filter(Boolean).map((mark) => html` <em${mark === 'required' && html` class="required"`}>${mark}</em>`)}</dt>${[...(says === undefined ? [] : [inline(says)]), ...schemaNotes(schema, resolve)].map((note) => html`<dd>${note}</dd>`)}</div>`,
   )}</dl>`
 
 const baseOf = (name: string): string => name.replace(/\[\w+\]$/, '')
@@ -197,7 +199,7 @@ function answersPart({ responses }: PageOperation, { resolve }: PageContext): Ma
   return html`<h4>Answers</h4><dl>${answers.map(([status, one]) => {
     const { description, headers = {}, content = {} } = resolve(one)
     const [schema, names] = [content['application/json']?.schema, Object.keys(headers)]
-    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${description}</dd>${names.length > 0 && html`<dd>Headers: ${names.join(', ')}</dd>`}</div>`
+    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${inline(description)}</dd>${names.length > 0 && html`<dd>Headers: ${names.join(', ')}</dd>`}</div>`
   })}</dl>`
 }
 
@@ -209,6 +211,21 @@ const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext
     (one) =>
       html`<div><dt><code>${one.status}</code></dt><dd>${isListedOnce(one) ? html`<a href="#refused-${one.component}">${one.types.length} types</a>` : typeLinks(one.types, problems)}</dd></div>`,
   )}</dl></details>`
+
+/** An example of the content of the first answer that has content of JSON. */
+function answerExample({ responses, tags: [resource] }: PageOperation, context: PageContext): Markup | null {
+  const { resolve, operations } = context
+  const answers = Object.entries(responses).flatMap(([status, one]) => {
+    const schema = /^2/.test(status) && resolve(one).content?.['application/json']?.schema
+    return schema ? [{ status, schema }] : []
+  })
+  const [first] = answers
+  if (first === undefined) return null
+  const read = operations.find(({ operationId }) => operationId === `${resource}.get`)
+  const self = read && requestOf(read, context).path
+  const example = JSON.stringify(answerExampleOf(first.schema, resolve, self), null, 2)
+  return html`<div><h4>Answer ${first.status}</h4><pre>${example}</pre></div>`
+}
 
 /** What a sample sends, and the same for the form that sends a request from the page. */
 function requestOf(operation: PageOperation, context: PageContext) {
@@ -252,9 +269,9 @@ export function operationPart(operation: PageOperation, context: PageContext): M
   return html`<article class="op" id="${id}" aria-labelledby="${id}-title" data-request="${sent}">
 <div><h3 id="${id}-title"><a href="#${id}">${summary}</a>${deprecated && html` <em>deprecated</em>`}</h3>
 <p class="route"><b class="${method}">${method}</b> <code>${path}</code></p>
-${description !== undefined && markdown(description)}<p>${accessText(operation)}</p>
+${description !== undefined && description !== `${summary}.` && markdown(description)}<p>${accessText(operation)}</p>
 ${parametersPart(operation, context)}${bodyPart(operation, context)}${answersPart(operation, context)}${errorsPart(operation, context)}</div>
-<div class="code">${samplesOf(request)}</div>
+<div class="code"><div><h4>Request</h4>${samplesOf(request)}</div>${answerExample(operation, context)}</div>
 </article>
 `
 }

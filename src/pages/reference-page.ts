@@ -42,7 +42,7 @@ interface PageSection {
 export function referencePage(service: Service, document: DocumentPart, { label, open }: ReferenceOptions): string {
   const resolve = resolver(document)
   const operations = documentOperations(document, resolve)
-  const context = { resolve, document, problems: service.pages.problems }
+  const context = { resolve, document, problems: service.pages.problems, operations }
   const { own, general, version, limits, quotas } = introductionParts(service, label)
   const section = (id: string, title: string, content: Markup | null): PageSection[] =>
     content === null ? [] : [{ id, title, content }]
@@ -55,18 +55,18 @@ export function referencePage(service: Service, document: DocumentPart, { label,
     ...section('authentication', 'Authentication', authenticationPart(service, document)),
     ...section('versions', 'Versions', versionsPart(service, { label, open }, version)),
     ...section('limits', 'Limits and quotas', markdown([limits, quotas].filter(Boolean).join('\n\n'))),
-    ...section('lists', 'Lists: filters, sorts and pages', listsPart(operations, context)),
-    ...section('errors', 'Errors', errorsPart(service.editions.get(label) as ServedVersion, operations, context)),
+    ...section('lists', 'Lists: filters, sorts and pages', listsPart(context)),
+    ...section('errors', 'Errors', errorsPart(service.editions.get(label) as ServedVersion, context)),
     ...section('events', 'Events and webhooks', eventsPart(context)),
-    ...resourceSections(service.editions.get(label) as ServedVersion, operations, context),
+    ...resourceSections(service.editions.get(label) as ServedVersion, context),
     ...section('values', 'Lists of values', valuesPart(document)),
   ]
   const { info } = document as { readonly info: { readonly title: string; readonly version: string } }
   return framedPage({
     title: `${info.title} ${label}: API reference`,
-    header: html`<p class="name"><a href="${service.pages.docs}">${info.title}</a> ${info.version}</p>${versionSwitch(service, label, open)}
+    header: html`<p class="name"><a href="${service.pages.docs}">${info.title}</a> <span>${info.version}</span></p>${versionSwitch(service, label, open)}
 <fieldset class="languages"><legend>Code in</legend>${sampleLanguages.map((one, i) => html`<label><input type="radio" name="language" id="in-${one}"${i === 0 && html` checked`}> ${one}</label>`)}</fieldset><div id="key-place"></div>`,
-    contents: html`<ul>${sections.map(({ id, title, operations: own = [] }) => html`<li><a href="#${id}">${title}</a>${own.length > 0 && html`<ul>${own.map((one) => html`<li><a href="#${one.operationId}">${one.summary}</a></li>`)}</ul>`}</li>`)}</ul>`,
+    contents: html`<ul>${sections.map(({ id, title, operations: own = [] }) => html`<li><a href="#${id}">${title}</a>${own.length > 0 && html`<ul>${own.map((one) => html`<li><a href="#${one.operationId}"><b class="${one.method}">${one.method}</b> ${one.summary}</a></li>`)}</ul>`}</li>`)}</ul>`,
     main: html`<h1>${info.title}: API reference</h1>${sections.map(
       ({
         id,
@@ -113,7 +113,7 @@ function versionsPart({ changes }: Service, { open }: ReferenceOptions, text: st
   return html`${markdown(text)}${versions.map(({ label, own }) => own.length > 0 && html`<h3>Changed in ${label}</h3><ul>${own.map(({ resource, about }) => html`<li><code>${resource}</code>: ${inline(about)}</li>`)}</ul>`)}`
 }
 
-function listsPart(operations: readonly PageOperation[], { resolve }: PageContext): Markup | null {
+function listsPart({ operations, resolve }: PageContext): Markup | null {
   const all = operations.flatMap(({ parameters }) => parameters)
   const named = new Map(all.map((one) => [one.name, one]))
   const sorts = ['sort', 'custom_sort'].flatMap((name) => named.get(name) ?? [])
@@ -129,11 +129,7 @@ function listsPart(operations: readonly PageOperation[], { resolve }: PageContex
 }
 
 /** Every error type that operations answer, by status. */
-function errorsPart(
-  { errors }: ServedVersion,
-  operations: readonly PageOperation[],
-  { resolve, problems }: PageContext,
-): Markup {
+function errorsPart({ errors }: ServedVersion, { operations, resolve, problems }: PageContext): Markup {
   const refusals = operations.flatMap((one) => refusalsOfOperation(one, resolve))
   const types = refusals.flatMap((one) => one.types)
   const shared = new Map(refusals.filter(isListedOnce).map((one) => [one.component, one]))
@@ -185,11 +181,8 @@ function eventsPart({ document, resolve }: PageContext): Markup | null {
 }
 
 /** The resources in their declared order, then what belongs to none: events, batches. */
-function resourceSections(
-  version: ServedVersion,
-  operations: readonly PageOperation[],
-  context: PageContext,
-): PageSection[] {
+function resourceSections(version: ServedVersion, context: PageContext): PageSection[] {
+  const { operations } = context
   const names = new Set([...version.resources.keys(), ...operations.flatMap(({ tags }) => tags)])
   return [...names].map((name) => {
     const own = operations.filter(({ tags }) => tags.includes(name))

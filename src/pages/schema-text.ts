@@ -1,6 +1,6 @@
 /** Schema text: the schemas of an OpenAPI document in words, and example values that fit them. Part 13. */
 import type { DocumentPart } from '../bodies/components.ts'
-import { sentenceCase } from '../formats/naming.ts'
+import { withCapital } from '../formats/naming.ts'
 import { html, inline, type Markup } from './markup.ts'
 
 /** A schema, as far as the page reads it. */
@@ -101,21 +101,32 @@ const bounds: readonly (readonly [keyword: string, text: (value: unknown) => str
 
 const mostInline = 12
 
+/** The pattern of ids, which have a prefix and 26 random characters. */
+const idPattern = /^\^(\w+_)\[0-7\]/
+
+/** Whether the pattern of a schema says something that its format or description does not. */
+const isToldByPattern = ({ pattern, format, description }: Schema): boolean =>
+  pattern !== undefined && format === undefined && description === undefined && !idPattern.test(pattern)
+
 /** The bounds, values, default and description of a schema. */
 export function schemaNotes(part: Schema, resolve: ResolvePart): Markup[] {
   const { schema } = withoutNull(part, resolve)
-  const { items, pattern, format, title, description, enum: values, const: only } = schema
+  const { items, pattern, title, description, enum: values, const: only } = schema
   const inside = items && withoutNull(items, resolve).schema
+  const [, prefix] = idPattern.exec(pattern ?? '') ?? []
+  const target = schema['x-references']
   const said = bounds
-    .filter(([keyword]) => schema[keyword] !== undefined)
+    .filter(([keyword]) => schema[keyword] !== undefined && Math.abs(Number(schema[keyword])) < Number.MAX_SAFE_INTEGER)
     .map(([keyword, text]) => text(schema[keyword]))
   const listed = values ?? (only === undefined ? undefined : [only])
   return [
     ...(title && !schema.properties ? [html`<b>${title}</b>.`] : []),
     ...(description ? [inline(description)] : []),
-    ...(said.length > 0 ? [html`${sentenceCase(said.join(', '))}.`] : []),
+    ...(said.length > 0 ? [html`${withCapital(said.join(', '))}.`] : []),
     ...(listed ? [valuesNote(listed, schema.component)] : []),
-    ...(pattern !== undefined && format === undefined && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
+    ...(typeof target === 'string' ? [html`Refers to <a href="#resource-${target}">${target}</a>.`] : []),
+    ...(prefix === undefined ? [] : [html`Begins with <code>${prefix}</code>.`]),
+    ...(isToldByPattern(schema) && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
     ...(schema.default === undefined ? [] : [html`Default: <code>${JSON.stringify(schema.default)}</code>`]),
     ...(inside && !inside.properties ? schemaNotes(inside, resolve).map((note) => html`Each: ${note}`) : []),
   ]
@@ -145,32 +156,62 @@ const formatExamples: Readonly<Record<string, string>> = {
 }
 const patternExamples = ['1', '10.00', '42', '0042', 'a', 'A1', 'abc', 'ABC-1', '2026-01-31', 'PT30M']
 
+/** An example of content that is sent: the fields that it needs. */
+export const exampleOf = (part: Schema, resolve: ResolvePart, name?: string): unknown =>
+  exampleValue(part, { resolve, isAnswer: false }, name)
+
+/** An example of content that is answered: all fields, without embedded items; of its links the one to itself. */
+export const answerExampleOf = (part: Schema, resolve: ResolvePart, self: string | undefined): unknown =>
+  exampleValue(part, { resolve, isAnswer: true, self })
+
+/** The members of a list that say whether more pages follow: the example is the only page. */
+const isOnlyPage = /^has_?more$|^(?:next|prev)_?cursor$/i
+
+interface ExampleContext {
+  readonly resolve: ResolvePart
+  readonly isAnswer: boolean
+  /** The link of an answered item to itself. */
+  readonly self?: string | undefined
+}
+
 /** A value that fits the schema as far as it can be guessed; declared examples come first. */
-export function exampleOf(part: Schema, resolve: ResolvePart, name = 'text'): unknown {
-  const { schema } = withoutNull(part, resolve)
+function exampleValue(part: Schema, context: ExampleContext, name = 'text'): unknown {
+  const { resolve } = context
+  const { schema, nullable } = withoutNull(part, resolve)
   const { examples, type, items, enum: values, anyOf, const: only, minimum, minItems } = schema
+  if (name === '_links' && context.self !== undefined) return { self: context.self }
+  if (context.isAnswer && isOnlyPage.test(name)) return nullable ? null : false
   if (examples?.[0] !== undefined) return examples[0]
   if (only !== undefined) return only
   if (values) return values[0]
-  if (schema.properties) return exampleObject(schema, resolve)
-  if (items) return Array.from({ length: Math.max(1, Number(minItems ?? 1)) }, () => exampleOf(items, resolve, name))
-  if (anyOf) return exampleOf(anyOf[0] as Schema, resolve, name)
+  if (schema.properties) return exampleObject(schema, context)
+  if (items) return Array.from({ length: Math.max(1, Number(minItems ?? 1)) }, () => exampleValue(items, context, name))
+  if (anyOf) return exampleValue(anyOf[0] as Schema, context, name)
   if (type === 'integer' || type === 'number') return Math.max(1, Number(minimum ?? 1))
   if (type === 'boolean') return true
   return type === 'object' ? {} : exampleText(schema, name)
 }
 
-/** The required fields of an object; if none is, its first one. */
-function exampleObject(schema: Schema, resolve: ResolvePart): Record<string, unknown> {
+/** The fields of an answered object; of one that is sent the required ones, or the first one if none is required. */
+function exampleObject(schema: Schema, context: ExampleContext): Record<string, unknown> {
+  const { resolve, isAnswer } = context
   const { required = [], properties = {} } = schema
+  const from = (fields: readonly (readonly [string, Schema])[]) =>
+    Object.fromEntries(fields.map(([name, one]) => [name, exampleValue(one, context, name)]))
+  if (isAnswer)
+    return from(
+      Object.entries(properties).filter(
+        ([name]) => name !== '_embedded' && (name !== '_links' || context.self !== undefined),
+      ),
+    )
   const own = Object.entries(properties).filter(([, one]) => !resolve(one).readOnly)
   const needed = own.filter(([name]) => required.includes(name))
   const some = needed.length > 0 ? needed : own.filter(([, one]) => !resolve(one).writeOnly).slice(0, 1)
-  return Object.fromEntries(some.map(([name, one]) => [name, exampleOf(one, resolve, name)]))
+  return from(some)
 }
 
 function exampleText({ format, pattern, minLength = 0, maxLength = 200 }: Schema, name: string): string {
-  const [, prefix] = /^\^(\w+_)\[0-7\]/.exec(pattern ?? '') ?? []
+  const [, prefix] = idPattern.exec(pattern ?? '') ?? []
   if (prefix !== undefined) return `${prefix}01jd8m2kq3v9x7c5b1n4f6h8t0`
   if (format !== undefined && formatExamples[format] !== undefined) return formatExamples[format]
   const words = name

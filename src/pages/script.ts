@@ -54,4 +54,23 @@ for (const one of document.querySelectorAll('.op')) {
   })
   one.querySelector('.code').append(details)
 }
+for (const one of document.querySelectorAll('.code h4')) {
+  const copy = make('button', { className: 'copy', type: 'button' }, 'Copy')
+  copy.addEventListener('click', async () => {
+    const shown = [...one.parentElement.querySelectorAll('pre')].find((pre) => pre.offsetParent !== null)
+    await navigator.clipboard.writeText(shown.textContent)
+    copy.textContent = 'Copied'
+  })
+  one.append(copy)
+}
+const links = new Map([...document.querySelectorAll('.contents a')].map((one) => [one.hash.slice(1), one]))
+const parts = [...links.keys()].map((id) => document.getElementById(id))
+const seen = new IntersectionObserver(() => {
+  const above = parts.filter((one) => one.getBoundingClientRect().top < innerHeight / 4)
+  for (const one of links.values()) one.removeAttribute('aria-current')
+  const link = links.get((above.at(-1) ?? parts[0]).id)
+  link.setAttribute('aria-current', 'location')
+  link.scrollIntoView({ block: 'nearest' })
+}, { rootMargin: '0px 0px -75% 0px' })
+for (const one of parts) seen.observe(one)
 `

@@ -6,7 +6,7 @@ import { listItemsRoute, type PairedList, queryItemsRoute } from '../endpoints/l
 import { permits } from '../flow/caller.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { nameInSentence, titleInSentence, withArticle } from '../formats/naming.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import { pairSides } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -82,7 +82,7 @@ function listRoutes(path: PairPath): Route[] {
     about: {
       ...list.about,
       ...(paired.pairing.fields.length > 0 && { paired: pair.resource }),
-      summary: () => `Lists the ${to.resource.name} of one of ${from.resource.name}`,
+      summary: () => `List the ${nameInSentence(to.resource.name)} of ${withArticle(from.resource.title)}`,
     },
   }
   const all = to.resource.settings.methods.query ? [base, queryItemsRoute(to, base)] : [base]

@@ -7,7 +7,7 @@ import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Read, RowEmbed } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { titleInSentence, withArticle } from '../formats/naming.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { pairFields, pairMembers, withPair } from '../views/paired.ts'
@@ -106,7 +106,8 @@ export function readPairRoute(path: PairPath): Route {
     },
     about: {
       id: 'get',
-      summary: () => `Reads one ${titleInSentence(path.to.resource.title)} that is linked with ${oneOf(path)}`,
+      summary: () =>
+        `Get ${withArticle(path.to.resource.title)} that is linked to ${withArticle(path.from.resource.title)}`,
       notes: [],
       body: null,
       ...answeredBy(path),
@@ -116,8 +117,6 @@ export function readPairRoute(path: PairPath): Route {
     },
   }
 }
-
-export const oneOf = ({ from }: PairPath): string => `one ${titleInSentence(from.resource.title)}`
 
 /** What the answers of pairs are: the item of the other side, with the fields of the pair. */
 export const answeredBy = ({ pair, to }: PairPath) => ({

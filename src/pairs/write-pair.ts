@@ -19,7 +19,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { withArticle } from '../formats/naming.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import {
@@ -27,7 +27,6 @@ import {
   answeredBy,
   describedPair,
   isOwnAbsence,
-  oneOf,
   otherRow,
   type PairPath,
   pairKey,
@@ -90,7 +89,7 @@ export function linkPairRoute(path: PairPath): Route {
 
 const linkDescription = (path: PairPath): OperationDescription => ({
   id: 'replace',
-  summary: () => `Links one ${titleInSentence(path.to.resource.title)} with ${oneOf(path)}`,
+  summary: () => `Link ${withArticle(path.to.resource.title)} to ${withArticle(path.from.resource.title)}`,
   notes: ['A repeat is as good as the first.'],
   body: 'replace',
   ...answeredBy(path),
@@ -191,7 +190,7 @@ export function unlinkPairRoute(path: PairPath): Route {
     },
     about: {
       id: 'delete',
-      summary: () => `Unlinks one ${titleInSentence(to.resource.title)} from ${oneOf(path)}`,
+      summary: () => `Unlink ${withArticle(to.resource.title)} from ${withArticle(path.from.resource.title)}`,
       notes: ['It succeeds for items that are not linked, too.'],
       body: null,
       headers: itemConditions,

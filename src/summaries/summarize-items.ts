@@ -11,6 +11,7 @@ import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { RowGroups } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
+import { nameInSentence } from '../formats/naming.ts'
 import { summaryOffer, summaryQueryReader } from '../lists/summary-query.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -111,7 +112,7 @@ function summaryDescription({ resource }: EndpointContext, { own }: ServedSummar
   const headers = tagHeaders(resource)
   return {
     id: `${own.segment}-summary`,
-    summary: (below) => `Summarizes ${name}${below}${by === '' ? '' : ` by ${by}`}`,
+    summary: (below) => `Summarize ${nameInSentence(name)}${below}${by === '' ? '' : ` by ${by}`}`,
     notes: [
       `Only the items that match the filters count. More than ${mostGroups} groups are refused with 400.`,
       'The id of a group is made of its values.',

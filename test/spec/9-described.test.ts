@@ -150,7 +150,7 @@ doors('description', described() as Service, (door) => {
     assert.equal(json.components.securitySchemes.apiKeyHeader.name, 'X-Key')
     assert.match(json.components.parameters.IdempotencyKey.description, /2592000 seconds/)
     assert.match(json.info.description, /1000 requests in 3600 seconds/)
-    assert.match(json.info.description, /content of 1048576 bytes/)
+    assert.match(json.info.description, /1048576 bytes of content/)
     assert.equal(post.requestBody.description, undefined)
     const { put, patch } = json.paths['/orders/{id}']
     assert.deepEqual([put.deprecated, put['x-deprecation'].sunset, patch.deprecated], [true, '2027-01-01', undefined])

@@ -127,7 +127,7 @@ describe('descriptions', () => {
     assert.match(placement.description, /^The customer is bound from now on\./)
     assert.match(quote.description, /^A price without an order\./)
     assert.deepEqual([placement.summary, quote.summary], ['Place it', 'Quote a price'])
-    assert.equal(paths['/orders'].post.summary, 'Creates one VIP purchase')
+    assert.equal(paths['/orders'].post.summary, 'Create a VIP purchase')
     const exampleOf = (one: typeof quote) => one.requestBody.content['application/json'].example
     assert.deepEqual([exampleOf(placement), exampleOf(quote)], [{ by: 'Ada' }, { count: 3 }])
     const refusal = components.responses[quote.responses[409].$ref.split('/').at(-1)].content['application/json']

@@ -25,6 +25,7 @@ const library = service({
         kind: f.enum([hostile, "it's"], { default: hostile, filter: true }),
         note: f.text({ optional: true, writeOnly: true, pattern: '^(?:</style>)?[a-z]*$' }),
         price: f.decimal({ scale: 2, filter: 'range' }),
+        shelf: f.integer({ min: -2, optional: true }),
       },
       states: {
         field: 'status',
@@ -102,8 +103,25 @@ doors('pages', library, (door) => {
       'shelf-full',
       '1000 requests',
       '?price[gte]=',
+      'At least -2.',
+      'One of <code>on-order</code>, <code>present</code>, <code>lost</code>.',
     ])
       assert.ok(text.includes(said), said)
+  })
+
+  spec('R214', 'operations show an example of their answer with every field', async () => {
+    const text = await page(door, '/docs')
+    const answerOf = (id: string, status: number) => {
+      const from = text.slice(text.indexOf(`id="${id}"`))
+      const [, example = ''] = new RegExp(`<h4>Answer ${status}</h4><pre>([\\s\\S]*?)</pre>`).exec(from) ?? []
+      return JSON.parse(unescaped(example))
+    }
+    const { json } = await door.send('GET', '/openapi.json')
+    const { id, _links, ...book } = answerOf('books.create', 201)
+    assert.deepEqual(Object.keys({ id, ...book, _links }), json.components.schemas.Book.required)
+    assert.deepEqual(_links, { self: `/v2/books/${id}` })
+    const { data, pagination } = answerOf('books.list', 200)
+    assert.deepEqual([data, pagination.hasMore, pagination.nextCursor], [[{ id, _links, ...book }], false, null])
   })
 
   spec('R214', 'each version has its page, with a switch, its deprecation and what changed', async () => {
