@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { f, type Service, service } from 'bylaw'
 import { catalogue } from '../../src/errors/catalogue.ts'
-import { type Door, doors, spec } from '../help/door.ts'
+import { doors, spec } from '../help/door.ts'
+import { browser, idsOf, linksOf, page, unescaped } from '../help/html-pages.ts'
 import { shop } from '../help/shop.ts'
 
 const hostile = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
@@ -39,25 +40,6 @@ const library = service({
   about: `\`title\` was \`name\` ${hostile}`,
   renamed: { name: 'title' },
 }) as unknown as Service
-
-const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
-
-const page = async (door: Door, path: string): Promise<string> => {
-  const { status, headers, text } = await door.send('GET', path)
-  assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'], path)
-  return text
-}
-
-const unescaped = (text: string): string =>
-  text.replace(
-    /&(amp|lt|gt|quot|#39);/g,
-    (_, name) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[name as string] as string,
-  )
-
-/** The addresses of a page, and the places in it. */
-const linksOf = (text: string): string[] =>
-  [...text.matchAll(/ href="([^"]*)"/g)].map(([, link = '']) => unescaped(link))
-const idsOf = (text: string): string[] => [...text.matchAll(/ id="([^"]*)"/g)].map(([, id = '']) => id)
 
 /** The shell, Python or TypeScript of an operation. */
 const codeOf = (text: string, id: string, language: string): string => {
@@ -235,64 +217,6 @@ doors('pages', library, (door) => {
     }
     assert.equal((await door.send('GET', '/')).json.name, 'library')
   })
-})
-
-const closed = service({
-  name: 'closed',
-  resources: { notes: { fields: { text: f.text() }, access: 'authenticated' } },
-  settings: { openapi: { public: 'off' } },
-})
-
-doors(
-  'pages of a service whose description is private',
-  closed as unknown as Service,
-  (door) => {
-    spec('R214', 'only known callers get the pages; the root stays public as JSON', async () => {
-      for (const path of ['/docs', '/docs/v1', '/problems', '/problems/conflict', '/']) {
-        const { status, json } = await door.send('GET', path, { headers: { accept: browser } })
-        assert.deepEqual([status, json.type], [401, 'credentials-missing'], path)
-        const known = await door.send('GET', path, { headers: { accept: browser, ...door.as('reader') } })
-        assert.deepEqual([known.status, known.headers['cache-control']], [200, 'private, no-cache'])
-        assert.match(known.headers.vary ?? '', /Authorization/)
-      }
-      assert.equal((await door.send('GET', '/')).json.name, 'closed')
-    })
-  },
-  { holders: { reader: {} } },
-)
-
-const named = (paths?: { docs: string }) =>
-  service({
-    name: 'named',
-    resources: {
-      docs: { fields: { text: f.text() }, access: 'public', prefix: 'doc' },
-      problems: { fields: { text: f.text() }, access: 'public', plural: true },
-    },
-    ...(paths && { settings: { server: { paths } } }),
-  }) as unknown as Service
-
-doors('pages whose path a resource has', named(), (door) => {
-  spec('R4 R214', 'the resource keeps its path and the page moves', async () => {
-    assert.equal((await door.send('POST', '/docs', { json: { text: 'a' } })).status, 201)
-    assert.deepEqual((await door.send('GET', '/problems')).json.data, [])
-    assert.ok(linksOf(await page(door, '/-/docs')).includes('/-/problems/invalid-query'))
-    assert.ok(linksOf(await page(door, '/-/problems/invalid-query')).includes('/-/docs#docs.list'))
-    assert.equal((await door.send('GET', '/docs/v1')).status, 404)
-  })
-})
-
-doors('pages with a path of their own', named({ docs: '/help/reference' }), (door) => {
-  spec('R214', 'the setting server.paths names the path', async () => {
-    await page(door, '/help/reference')
-    await page(door, '/help/reference/v1')
-    assert.deepEqual((await door.send('GET', '/docs')).json.data, [])
-  })
-})
-
-spec('R219', 'a path that the service or the other page has is refused', () => {
-  for (const docs of ['/openapi', '/v1/docs', 'docs', '/Docs', '/docs/'])
-    assert.throws(() => named({ docs }), /server\.paths\.docs[\s\S]*'\/reference'/, docs)
-  assert.throws(() => named({ docs: '/problems' }), /server\.paths\.problems[\s\S]*Write another path/)
 })
 
 doors('pages of a larger service', shop as unknown as Service, (door) => {
