@@ -68,6 +68,7 @@ button,input,textarea{font:inherit;color:inherit;background:var(--ground);border
 button{cursor:pointer;background:var(--raised)}
 form label{display:block;margin:.5rem 0}
 form input,textarea{display:block;width:100%}
+textarea{font:.8rem/1.5 ui-monospace,SFMono-Regular,Menlo,monospace}
 form output{display:block}
 @media(min-width:60rem){
 body{display:grid;grid-template-columns:18rem minmax(0,1fr)}
