@@ -115,8 +115,10 @@ async function run(input: CommandInput): Promise<number> {
       for (const { see } of all) see(row)
       if (contents) files.see(row)
     })
+    const unreadable = await migration.unreadable()
     const faults = await migration.crossCheck()
     const findings = [
+      ...unreadable.map(({ about }) => `  ${about}`),
       ...misfitLines(misfits),
       ...all.flatMap(({ findings }) => findings()),
       ...(faults ?? []).map(faultLine),

@@ -1,11 +1,13 @@
 /** Client types: the type of a client, inferred from the declaration of its service. Part 1. */
 // long because: every method has a doc comment with an example
-import type { Value } from '../fields/field.ts'
+import type { FileMember, Value } from '../fields/field.ts'
 import type { Where } from '../lists/where-parameters.ts'
 import type {
   ConceptsOf,
   CreateInput,
   DeclarationOf,
+  FieldPath,
+  FieldsOf,
   Get,
   PairInput,
   PairName,
@@ -131,7 +133,7 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Summaries<D, R> &
   Histories<D, R> &
   Exports<D, R> &
-  Files<D, R> &
+  Files<D, R, UploadedFile<D, R>> &
   ([ParentOf<D, R>] extends [never] ? Imports<D, R> : IsComposite<D, R> extends true ? Imports<D, R> : unknown) &
   ([ChildName<D, R> | keyof PairsOf<D, R>] extends [never] ? unknown : ParentClient<D, R>)
 /** What belongs to an item, or is paired with it: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
@@ -326,6 +328,9 @@ type Answered<D, R extends ResourceName<D>, Rule> =
     : [ReadRule<D, R>, Rule] extends ['authenticated', Exclude<Rule, 'public'>]
       ? Tagged<Row<D, R>>
       : Tagged<Row<D, R>> | null
+/** An uploaded file; null if the caller may change the item but not read it. */
+type UploadedFile<D, R extends ResourceName<D>> =
+  null extends Answered<D, R, WriteRule<D, R, 'change'>> ? FileMember | null : FileMember
 type AccessOf<D, R> = Get<ResourceOf<D, R>, 'access', never>
 /** All known callers may ask where a rule depends on the item. */
 type RuleOf<Rule> = Rule extends readonly unknown[] ? 'authenticated' : Rule
@@ -451,9 +456,9 @@ interface ListQuery<D, R extends ResourceName<D>> {
   /** A value, several of which one has to match, null, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
   readonly where?: Where<D, R>
   /** Filters of which one has to match, where `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
-  readonly or?: Where<D, R>
+  readonly or?: TakesOr<D, R> extends true ? Where<D, R> : never
   /** Words that all have to begin words of the searched fields: `search: 'blue whale'`. */
-  readonly search?: string
+  readonly search?: [SearchedField<D, R>] extends [never] ? never : string
   /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
   readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
   /** Where items without a value of the sort come: `nulls: 'first'`. */
@@ -463,6 +468,10 @@ interface ListQuery<D, R extends ResourceName<D>> {
   /** How many items a page has; otherwise as the service declares it: `pageSize: 100`. */
   readonly pageSize?: number
 }
+type SearchedField<D, R> = FieldPath<FieldsOf<D, R>, ConceptsOf<D>, { readonly search: true }>
+/** Whether its lists take `or`, by its own setting or that of the service. R234. */
+type TakesOr<D, R> = [OrSetting<ResourceOf<D, R>, OrSetting<D, false>>] extends [false | 'off'] ? false : true
+type OrSetting<T, Else> = Get<Get<Get<T, 'settings'>, 'list'>, 'or', Else>
 type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
 
 interface EventStreamQuery<D> {

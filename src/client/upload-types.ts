@@ -26,11 +26,11 @@ export interface DownloadOptions {
 }
 
 /** The methods for files; none without a file. */
-export type Files<D, R extends ResourceName<D>> = [FileName<D, R>] extends [never]
+export type Files<D, R extends ResourceName<D>, Uploaded extends FileMember | null> = [FileName<D, R>] extends [never]
   ? unknown
   : {
       /**
-       * Uploads a file; null if the caller may not read the item. It is sent once, and may take as long as it needs.
+       * Uploads a file; null if the caller may change the item but not read it. It is sent once, and may take as long as it needs.
        * @example const { href } = await shop.orders.upload(order.id, 'invoice', form.files[0])
        */
       readonly upload: (
@@ -38,7 +38,7 @@ export type Files<D, R extends ResourceName<D>> = [FileName<D, R>] extends [neve
         file: FileName<D, R>,
         content: FileContent,
         options?: UploadOptions,
-      ) => Promise<FileMember | null>
+      ) => Promise<Uploaded>
       /**
        * Reads a file, as a Response whose content is read as it arrives.
        * @example const blob = await (await shop.orders.download(order.id, 'invoice')).blob()

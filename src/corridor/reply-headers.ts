@@ -28,8 +28,8 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
 }
 
 /** Whether an answer is the same for all callers. */
-const isSameForAll = ({ rule, resource }: Route, { embedded }: Reply): boolean =>
-  rule === 'public' && !resource.hasScopedFields && !embedded?.isPersonal
+const isSameForAll = ({ rule, resource, isPersonal = false }: Route, { embedded }: Reply): boolean =>
+  rule === 'public' && !isPersonal && !resource.hasScopedFields && !embedded?.isPersonal
 
 export const varyByCaller = (auth: Settings['auth']): string => `Accept-Encoding, ${credentialHeaders(auth).join(', ')}`
 

@@ -57,7 +57,8 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
 }
 
 /** Whether the query of an operation can have this violation: only lists have filters, sorts and pages, only reads name fields. */
-function isPossible(violation: string, { route: { offer, about, safe } }: DescribedOperation): boolean {
+function isPossible(violation: string, { route: { offer, about, safe, embeds } }: DescribedOperation): boolean {
+  if (violation === 'unsupported-embed') return safe && Boolean(embeds)
   if (!safe) return !ofReads.includes(violation)
   return (
     offer !== undefined || about.answers.some(({ body }) => listBodies.includes(body)) || !ofLists.includes(violation)
@@ -87,9 +88,12 @@ const keyReused = 'idempotency-key-reused'
 const statusOfType = (types: Catalogue, one: RefusalType): number =>
   typeof one === 'string' ? typeStatus(types, one) : typeStatus(types, one[0], one[1])
 
+/** Types of conflicts that are also the types of their violations: a field, or an operation of a patch. */
+const ofPlaces = ['already-exists', 'patch-conflict']
+
 /** The types of the violations that an error of a type lists. R154. */
 function violationTypes(type: string, types: Catalogue): string[] {
-  if (type === 'already-exists' || !catalogue.has(type)) return [type] // handlers refuse fields with declared types
+  if (ofPlaces.includes(type) || !catalogue.has(type)) return [type] // handlers refuse fields with declared types
   if (type !== 'validation-failed' && type !== 'invalid-query') return []
   return [...types].filter(([, { parent }]) => parent === type).map(([name]) => name)
 }

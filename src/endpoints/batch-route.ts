@@ -42,7 +42,7 @@ export function batchRoute(resource: Resource, most: number): Route {
       headers: [],
       answers: [{ status: 200, says: 'All were carried out.', body: 'batch', headers: ['Idempotency-Replayed'] }],
       // Those of its members are added when it is described.
-      refusals: ['route-not-found', 'method-not-allowed', 'unexpected-body'],
+      refusals: ['route-not-found', 'method-not-allowed', 'invalid-request', 'unexpected-body'],
     },
   }
 }

@@ -49,10 +49,10 @@ export function listItemsRoute(context: EndpointContext, paired: PairedList | nu
   const embedder = embedderOf(context)
   const { owner, complete } = paired ?? childrenOf(context)
   return {
-    ...{ operation: 'list', method: 'GET', at: 'collection', safe: true, resource },
+    ...{ operation: 'list', method: 'GET', at: 'collection', safe: true, resource, content: [] },
     rule: ruleFor(resource.access, 'list') as string,
     rowRule: rowRuleOf(context.representation.today, 'list'),
-    content: [],
+    isPersonal: context.isPersonal,
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (request) => ({
       read: readOfOwner(owner(request), request),

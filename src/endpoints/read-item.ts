@@ -32,6 +32,7 @@ export function readItemRoute(context: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'read') as string,
     rowRule: rowRuleOf(context.representation.today, 'read'),
+    isPersonal: context.isPersonal,
     content: [],
     query: ({ target }) => readQuery(target),
     target: (request) => ({ read: itemRead(context, request), admit: (current) => admitPresent(context, current) }),

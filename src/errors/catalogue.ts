@@ -32,7 +32,7 @@ const errorClasses = {
     400,
     'invalid-request',
     `unknown-parameter repeated-parameter invalid-parameter-value unsupported-filter unsupported-operator unsupported-sort
-     unsupported-field unsupported-pagination pagination-conflict invalid-cursor cursor-mismatch cursor-expired`,
+     unsupported-embed unsupported-field unsupported-pagination pagination-conflict invalid-cursor cursor-mismatch cursor-expired`,
   ],
   'invalid-idempotency-key': [
     400,

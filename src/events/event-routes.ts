@@ -33,6 +33,10 @@ export const eventRoutes = (
   [`${eventPath}/{id}`, readEventRoute(scope, resource)],
 ]
 
+/** Whether callers see other events, or see them differently. R143. */
+const isPersonal = (scope: EventScope): boolean =>
+  readRules(scope).some((rule) => rule !== 'public') || scope.sources.some(({ context }) => context.isPersonal)
+
 const readRules = ({ sources }: EventScope) => sources.map(({ context }) => ruleFor(context.resource.access, 'read'))
 
 /** The rule for events: what a caller sees depends on the resources that it may read. */
@@ -47,6 +51,7 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
   return {
     ...{ operation: 'events', method: 'GET', at: 'collection', safe: true, resource, rule, content: [] },
     query: () => null,
+    isPersonal: isPersonal(scope),
     target: () => ({ read: null, admit: () => {} }),
     streams,
     furtherRules: readRules(scope),
@@ -115,6 +120,7 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
   }
   return {
     ...{ operation: 'event', method: 'GET', at: 'item', safe: true, resource, rule: ruleOf(scope), content: [] },
+    isPersonal: isPersonal(scope),
     query: (call) => refuseParameters(call, resource.settings),
     target: () => ({ read: null, admit: () => {} }),
     parse: (request) => {

@@ -40,6 +40,8 @@ export interface Route {
   readonly rule: AccessRule
   /** Which items it may be used on, if its rule depends on them. */
   readonly rowRule?: RowRule | undefined
+  /** Whether its answers depend on the caller, even if its rule permits everyone. R143. */
+  readonly isPersonal?: boolean
   /** The accepted media types; empty if it takes no content. */
   readonly content: readonly string[]
   /** Whether the content may be left out; it is then an empty object. */

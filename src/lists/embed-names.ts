@@ -23,23 +23,27 @@ export function embedReader(known: readonly string[]) {
     const names = text.split(',')
     const fault = faultIn(names, known)
     if (fault === null) return treeOf(names)
-    faults.push(queryViolation('invalid-parameter-value', 'embed', fault))
+    faults.push(queryViolation(fault.type, 'embed', fault.message))
     return null
   }
 }
 
-function faultIn(names: readonly string[], known: readonly string[]): string | null {
+function faultIn(names: readonly string[], known: readonly string[]): Pick<Violation, 'type' | 'message'> | null {
   const all = known.join(', ')
-  if (names.includes('')) return `embed must be names, separated by commas: ${all}.`
+  if (names.includes('')) return invalid(`embed must be names, separated by commas: ${all}.`)
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined) {
     const guess = nearestName(shortName(unknown), known)
-    return `embed cannot have \`${shortName(unknown)}\`.${guess ? ` Did you mean ${guess}?` : ''} Names: ${all}.`
+    const meant = guess ? ` Did you mean ${guess}?` : ''
+    return { type: 'unsupported-embed', message: `embed cannot have \`${shortName(unknown)}\`.${meant} Names: ${all}.` }
   }
   const double = names.find((name, i) => names.indexOf(name) < i)
-  if (double !== undefined) return `embed has ${double} twice; name it once.`
-  return names.length > mostEmbedded ? `embed has ${names.length} names; at most ${mostEmbedded} are allowed.` : null
+  if (double !== undefined) return invalid(`embed has ${double} twice; name it once.`)
+  if (names.length <= mostEmbedded) return null
+  return invalid(`embed has ${names.length} names; at most ${mostEmbedded} are allowed.`)
 }
+
+const invalid = (message: string) => ({ type: 'invalid-parameter-value', message })
 
 /** A deep name embeds its beginning too. */
 function treeOf(paths: readonly string[]): EmbedTree {

@@ -40,6 +40,7 @@ export const problemTexts: Readonly<Record<string, string>> = {
   'unsupported-filter': 'The list cannot be filtered by this field.',
   'unsupported-operator': 'The filter of this field does not have this operator.',
   'unsupported-sort': 'The list cannot be sorted by this field.',
+  'unsupported-embed': 'Nothing of this name can be embedded in the answer.',
   'unsupported-field': 'The resource has no such field to select.',
   'unsupported-pagination': 'The list does not have this style of pages.',
   'pagination-conflict': 'Parameters of several styles of pages were given together. Give those of one.',

@@ -151,7 +151,7 @@ export function pairReply(
   const key = tagKeyOf(world)
   const headers: Record<string, string> = {}
   if (view.mode !== 'off') headers.ETag = embeddedTag(etag(view, row, key), body, key)
-  const { access, hasScopedFields, collection } = to.resource
-  const isPersonal = ruleFor(access, 'read') !== 'public' || hasScopedFields || collection.account !== null
+  const { access, collection } = to.resource
+  const isPersonal = ruleFor(access, 'read') !== 'public' || to.isPersonal || collection.account !== null
   return { status, headers, body, embedded: { resources: [to.resource.name], isPersonal } }
 }

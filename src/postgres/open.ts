@@ -6,7 +6,7 @@ import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
 import { crossCheck } from '../rewrite/cross-check.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
-import { findChangeHazards } from '../rewrite/losses.ts'
+import { findChangeHazards, findRemakeHazards } from '../rewrite/losses.ts'
 import {
   admitDeclaration,
   emptyMisfitReport,
@@ -144,6 +144,7 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
       explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
     inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
+    unreadable: () => explainErrors(url, () => run(findRemakeHazards(change))),
     crossCheck: () =>
       explainErrors(url, async () => {
         const compared = await comparePostgresSchema(connection.ask, site)

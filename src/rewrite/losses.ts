@@ -114,9 +114,7 @@ const lossSurvey = (names: readonly string[]): Survey =>
   function* (surveyed) {
     const all = lossyCollections(surveyed)
     const allowed = allowedLosses(all, names)
-    const hazards: Hazard[] = []
-    for (const { about, empty } of surveyed.change.steps)
-      if (empty) hazards.push(...(yield* remakeHazards(about, empty)))
+    const hazards = yield* findRemakeHazards(surveyed.change)
     for (const lossy of all) {
       const paths = lossy.paths.filter((path) => !allowed.has(lossName(lossy, path)))
       if (paths.length > 0) hazards.push(...(yield* findLossHazards({ ...lossy, paths }, surveyed)))
@@ -129,6 +127,13 @@ export const findChangeHazards = (
   surveyed: SurveyedChange,
   { allowLoss = [], surveys = [] }: Consent,
 ): Steps<readonly Hazard[]> => findHazards(surveyed, [lossSurvey(allowLoss), earlierReleaseSurvey, ...surveys])
+
+/** The tables that have to be recreated, and have rows. */
+export function* findRemakeHazards({ steps }: SurveyedChange['change']): Steps<Hazard[]> {
+  const hazards: Hazard[] = []
+  for (const { about, empty } of steps) if (empty) hazards.push(...(yield* remakeHazards(about, empty)))
+  return hazards
+}
 
 /** A table that must be recreated has to be empty; this is reported before the first step. */
 function* remakeHazards(about: string, table: string): Steps<Hazard[]> {

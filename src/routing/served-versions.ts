@@ -165,8 +165,8 @@ function viewAndLinks(
   source: UnlinkedSource,
   actions: Pick<EndpointContext, 'transitions' | 'operations'>,
   resources: ReadonlyMap<string, Resource>,
-): Pick<EndpointContext, 'view' | 'linker' | 'fileLinker'> {
-  const { resource: own, today } = source
+): Pick<EndpointContext, 'view' | 'linker' | 'fileLinker' | 'isPersonal'> {
+  const { resource: own, today, joined } = source
   const links = linkRulesOf(own, actions, resources)
   return {
     view: viewsOf({
@@ -177,6 +177,9 @@ function viewAndLinks(
     }),
     linker: links && itemLinker({ own, today }, links, itemPath),
     fileLinker: fileLinker(own, itemPath),
+    isPersonal:
+      [own, today, ...joined].some(({ hasScopedFields }) => hasScopedFields) ||
+      (links?.rules.some((rule) => rule !== 'public') ?? false),
   }
 }
 

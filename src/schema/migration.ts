@@ -39,6 +39,8 @@ export interface Migration {
   readonly applyPlan: (plan: MigrationPlan) => PlanResult | Promise<PlanResult>
   /** Passes every row, converted to this declaration, to `see`; returns the rows that do not fit it. */
   readonly inspect: (see: (row: DeclaredRow) => void) => Misfits | Promise<Misfits>
+  /** The hazards of tables with rows that have to be created again: `inspect` cannot read these rows. */
+  readonly unreadable: () => readonly Hazard[] | Promise<readonly Hazard[]>
   /** Compares index columns, totals and idempotency keys with the rows; null if the database is not as declared. */
   readonly crossCheck: () => readonly CrossFault[] | null | Promise<readonly CrossFault[] | null>
   /** The database and its version: `SQLite 3.51.3`. */

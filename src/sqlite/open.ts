@@ -8,7 +8,7 @@ import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
 import { crossCheck } from '../rewrite/cross-check.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
-import { findChangeHazards } from '../rewrite/losses.ts'
+import { findChangeHazards, findRemakeHazards } from '../rewrite/losses.ts'
 import {
   admitDeclaration,
   emptyMisfitReport,
@@ -113,6 +113,7 @@ export function openSqliteMigration(
       appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
       inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
+      unreadable: () => explainErrors(url, () => runSteps(findRemakeHazards(change), run)),
       crossCheck: () =>
         explainErrors(url, () =>
           runSteps(crossCheck(compareSqliteSchema(site), stored.collections, sqliteDialect), run),

@@ -133,12 +133,12 @@ const collectionsOf = ({ shown: { resource, representation }, pairing }: Embedde
   ...representation.joined.map(({ collection }) => collection),
 ]
 
-const isPersonal = ({ rule, scopes, shown: { resource }, pairing }: Embedded): boolean =>
+const isPersonal = ({ rule, scopes, shown, pairing }: Embedded): boolean =>
   rule !== 'public' ||
   scopes.length > 0 ||
   (pairing !== null && pairing.rule !== 'public') ||
-  [resource, ...(pairing ? [pairing.shown.resource] : [])].some(
-    ({ hasScopedFields, collection }) => hasScopedFields || collection.account !== null,
+  [shown, ...(pairing ? [pairing.shown] : [])].some(
+    ({ isPersonal, resource: { collection } }) => isPersonal || collection.account !== null,
   )
 
 /** The rules of a name. Rows of accounts add that of callers with credentials, because only those have an account. */

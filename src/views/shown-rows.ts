@@ -22,6 +22,8 @@ export interface ShownResource {
   readonly linker: ItemLinker | null
   /** Sets the URLs of its files; null if it has none. */
   readonly fileLinker: FileLinker | null
+  /** Whether callers who may read an item see it differently: its fields, or its links. R143. */
+  readonly isPersonal: boolean
 }
 
 /** How a caller sees the resource at the moment. */

@@ -45,6 +45,16 @@ describe('bylaw doctor', () => {
     assert.doesNotMatch(stdout, /abcd/)
   })
 
+  test('does not call rows fitting that it cannot read, as their table has to be created again', async () => {
+    const cwd = folder({ 'api.ts': declared('size: f.decimal({ scale: 1 })') })
+    await asked(join(cwd, 'things.db'), things({ size: f.integer() }), ['POST', '/things', { size: 1 }])
+    const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./things.db'], { cwd })
+    assert.equal(code, 1)
+    assert.match(stdout, /: 0 rows examined\.\n {2}The step "create things again, as size was stored as integer/)
+    assert.match(stdout, /Declare a new resource beside the old one/)
+    assert.doesNotMatch(stdout, /all fit/)
+  })
+
   test('says that all rows fit the declaration', async () => {
     const cwd = folder({ 'api.ts': notes })
     await run(['migrate', 'apply', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })

@@ -97,22 +97,23 @@ doors(
 
     spec('R232 R154', 'names that are unknown, empty, double or too many are refused', async () => {
       const six = 'customer,seller,backer,previous,slots,orderLines'
-      const table: [embed: string, message: RegExp][] = [
-        ['', /^embed must be names, separated by commas: customer, customer\.region, /],
-        ['customer,', /^embed must be names/],
-        ['custmer', /^embed cannot have `custmer`\. Did you mean customer\?/],
-        ['customer.name', /^embed cannot have `customer\.name`/],
-        ['customer.region.x', /^embed cannot have/],
-        ['customerId', /^embed cannot have/],
-        ['__proto__', /^embed cannot have/],
-        ['customer,seller,customer', /^embed has customer twice/],
-        [six, /^embed has 6 names; at most 5/],
+      const [unsupported, invalid] = ['unsupported-embed', 'invalid-parameter-value']
+      const table: [embed: string, type: string, message: RegExp][] = [
+        ['', invalid, /^embed must be names, separated by commas: customer, customer\.region, /],
+        ['customer,', invalid, /^embed must be names/],
+        ['custmer', unsupported, /^embed cannot have `custmer`\. Did you mean customer\?/],
+        ['customer.name', unsupported, /^embed cannot have `customer\.name`/],
+        ['customer.region.x', unsupported, /^embed cannot have/],
+        ['customerId', unsupported, /^embed cannot have/],
+        ['__proto__', unsupported, /^embed cannot have/],
+        ['customer,seller,customer', invalid, /^embed has customer twice/],
+        [six, invalid, /^embed has 6 names; at most 5/],
       ]
       for (const at of ['/orders', `/orders/${made.first}`]) {
-        for (const [embed, message] of table) {
+        for (const [embed, type, message] of table) {
           const { status, json } = await get('boss', `${at}?embed=${embed}`)
           const [violation] = json.errors
-          assert.deepEqual([status, violation.type, violation.name], [400, 'invalid-parameter-value', 'embed'], embed)
+          assert.deepEqual([status, violation.type, violation.name], [400, type, 'embed'], embed)
           assert.match(violation.message, message)
         }
         const twice = await get('boss', `${at}?embed=customer&embed=customer`)

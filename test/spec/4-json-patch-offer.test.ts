@@ -13,6 +13,7 @@ const office = service({
   resources: {
     desks: { fields, access: 'public' },
     lamps: { fields, access: 'public', settings: { patch: { jsonPatch: false } } },
+    badges: { fields: { name: f.text({ max: 50, unique: true }) }, access: 'public' },
   },
 })
 
@@ -55,5 +56,12 @@ doors('the offer of JSON Patch', office, (door) => {
     assert.equal(Object.keys(off.requestBody.content).length, 2)
     assert.match(JSON.stringify(on.responses[409] ?? {}), /patch-conflict|\$ref/)
     assert.equal(off.responses[409], undefined)
+  })
+
+  // The door checks the answer against the description, in which `errors` has types of its own.
+  spec('R118 R215', 'a patch that does not fit is described beside a value that is not unique', async () => {
+    const path = await made(door, '/badges')
+    const { json } = await patch(door, path, [{ op: 'test', path: '/name', value: 'B' }], 409)
+    assert.deepEqual([json.type, json.errors[0].type], ['patch-conflict', 'patch-conflict'])
   })
 })

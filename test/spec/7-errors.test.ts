@@ -26,7 +26,7 @@ const table: readonly (readonly [status: number, name: string, above: string, ty
     400,
     'invalid-query',
     'invalid-request',
-    'unknown-parameter repeated-parameter invalid-parameter-value unsupported-filter unsupported-operator unsupported-sort unsupported-field unsupported-pagination pagination-conflict invalid-cursor cursor-mismatch cursor-expired',
+    'unknown-parameter repeated-parameter invalid-parameter-value unsupported-filter unsupported-operator unsupported-sort unsupported-embed unsupported-field unsupported-pagination pagination-conflict invalid-cursor cursor-mismatch cursor-expired',
   ],
   [
     400,

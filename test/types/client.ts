@@ -17,6 +17,7 @@ const api = service({
   events: true,
   errors: { 'credit-exceeded': { status: 402 } },
   versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } },
+  settings: { list: { or: true } },
   scopes: { 'orders:read': 'Read orders', 'orders:ship': 'Ship orders' },
   concepts: { price: f.decimal({ scale: 2, filter: ['range', 'ne'] }) },
   resources: {
@@ -243,7 +244,11 @@ export type Declared = Proof<Equal<Extract<ErrorOf<Api>, { readonly type: 'credi
 const small = service({
   name: 'small',
   resources: {
-    'big-notes': { fields: { my_text: f.text({ filter: true }) }, embed: true, access: 'public' },
+    'big-notes': {
+      fields: { my_text: f.text({ filter: true }), body: f.object({ text: f.text({ search: true }) }), scan: f.file() },
+      embed: true,
+      access: 'public',
+    },
     'side-notes': { parent: 'big-notes', fields: { remark: f.text() }, access: 'public' },
   },
   settings: { naming: 'snake', versions: { carriers: ['path'] } },
@@ -257,6 +262,15 @@ export async function sideNotes() {
   for await (const { _embedded } of notes['big-notes'].list({ embed: ['side_notes'] }))
     void (_embedded.side_notes.has_more satisfies boolean)
 }
+void notes['big-notes'].list({ search: 'blue whale' })
+export async function scans(content: Blob): Promise<string> {
+  const { href } = await notes['big-notes'].upload('big_note_1', 'scan', content)
+  return href
+}
+// @ts-expect-error: it has no searched fields
+notes['side-notes'].list({ search: 'blue' })
+// @ts-expect-error: the setting list.or is off
+notes['big-notes'].list({ or: { my_text: 'a' } })
 // @ts-expect-error: it has no events
 notes.events()
 // @ts-expect-error: names are those of the declaration
