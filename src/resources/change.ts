@@ -165,9 +165,14 @@ export function declarationAt<D extends VersionedDeclaration>(
   const major = majorOf(version)
   let at: VersionedDeclaration = declaration
   for (const change of changes) if (majorOf(change.version) > major) at = declarationBefore(at, change)
-  if (at !== declaration) at = { ...at, resources: mapMembers(at.resources, withoutRowRules) }
+  if (at !== declaration) at = { ...at, resources: mapMembers(at.resources, withoutStoredParts) }
   const ended = changes.filter((one) => one.ends && majorOf(one.version) <= major).map(({ resource }) => resource)
   return (ended.length === 0 ? at : { ...at, resources: withoutResources(at.resources, ended) }) as D
+}
+
+/** Without what concerns rows as they are stored, which only the newest version says. */
+function withoutStoredParts({ indexes: _, ...own }: ResourceDeclaration): ResourceDeclaration {
+  return withoutRowRules(own)
 }
 
 /** Resources without some of them, and without the pairs of those. */
