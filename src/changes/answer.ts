@@ -23,6 +23,8 @@ export interface AnswerRenderer {
         documents?: readonly Readonly<VersionDocument>[],
       ) => string)
     | null
+  /** Whether the version may be unable to show some rows: a function of a change, or another row, gives values of them. */
+  readonly mayFail: boolean
 }
 
 /** Compiles the rendering of an older version's answers. */
@@ -53,6 +55,7 @@ export function answerRenderer(resource: Resource, today: Resource, down: Versio
         down.joined.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
       return documents.map((doc, at) => text(doc, rowsOf(doc), masked, at)).join(',')
     },
+    mayFail: down.makers.length > 0 || down.joined.length > 0,
   }
 }
 

@@ -98,6 +98,7 @@ export const storedRepresentation = (today: Resource): Representation => ({
   names: (field) => [field],
   ask: null,
   order: (term) => [term],
+  mayFail: false,
   writesDerived: false,
   moved: [],
   joinedWrites: () => [],

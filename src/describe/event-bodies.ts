@@ -4,20 +4,18 @@ import { recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import type { SchemaContext } from '../bodies/schemas.ts'
 import { streamType } from '../endpoints/content-negotiation.ts'
-import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
+import type { DescribedEvents, Route, ServedVersion } from '../flow/route.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import { identifyingFields } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
 import { setSchema } from './filters.ts'
 
-type DescribedEvents = NonNullable<OperationDescription['events']>
-
 const text = { type: 'string' }
 const moment = { type: 'string', format: 'date-time' }
 
 /** An event of any of the resources. */
-export function eventRef(events: DescribedEvents, resource: Resource, context: SchemaContext): ComponentRef {
+export function eventRef(events: readonly DescribedEvents[], resource: Resource, context: SchemaContext): ComponentRef {
   const anyOf = events.map((one) => resourceEventRef(one, resource, context))
   const [only] = anyOf as [ComponentRef]
   return anyOf.length === 1
@@ -26,7 +24,11 @@ export function eventRef(events: DescribedEvents, resource: Resource, context: S
 }
 
 /** A page of events. */
-export function eventsRef(events: DescribedEvents, resource: Resource, context: SchemaContext): ComponentRef {
+export function eventsRef(
+  events: readonly DescribedEvents[],
+  resource: Resource,
+  context: SchemaContext,
+): ComponentRef {
   const { settings } = resource
   const data = { type: 'array', items: eventRef(events, resource, context), maxItems: settings.list.maxPageSize }
   const { field } = settings.list.pagination
@@ -104,12 +106,7 @@ export function webhookItems(
   )
 }
 
-function webhookItem(
-  type: string,
-  events: DescribedEvents[number],
-  { resource }: Route,
-  context: SchemaContext,
-): DocumentPart {
+function webhookItem(type: string, events: DescribedEvents, { resource }: Route, context: SchemaContext): DocumentPart {
   const event = resourceEventRef(events, resource, context)
   const schema = { allOf: [event, { type: 'object', properties: { type: { const: type } } }] }
   const media = resource.settings.events.format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
@@ -151,12 +148,13 @@ function identity(resource: Resource): DocumentPart {
 }
 
 function resourceEventRef(
-  { resource, types }: DescribedEvents[number],
+  { resource, types, mayHideItem }: DescribedEvents,
   { settings }: Resource,
   context: SchemaContext,
 ): ComponentRef {
   const thin = resource.settings.events.payload === 'thin'
-  const data = thin ? identity(resource) : recordedRef(resource, context)
+  const whole = thin ? identity(resource) : recordedRef(resource, context)
+  const data = mayHideItem && !thin ? { anyOf: [whole, identity(resource)] } : whole
   const type = { type: 'string', enum: types }
   const own: DocumentPart =
     settings.events.format === 'cloudevents'

@@ -16,8 +16,8 @@ import type { Document } from '../flow/intent.ts'
 import { type EventPage, eventRowName } from '../flow/outcome.ts'
 import { membersIn } from '../resources/service-fields.ts'
 import { type Members, withoutPersonal } from '../rows/collection.ts'
+import { allRows } from './all-rows.ts'
 import { addTo, type Counts, type ErasedItem, type ErasureContext } from './erasure-context.ts'
-import { rowsByStatus } from './rows-by-status.ts'
 
 interface SentDelivery {
   readonly endpointId: string
@@ -37,9 +37,9 @@ export async function eraseDeliveries(
   if (!hasWebhooks(service.resources)) return
   const deliveries = deliveriesIn(service.resources)
   const { account } = item.resource.collection
-  for await (const { key, document } of rowsByStatus(
+  for await (const { key, document } of allRows(
     store,
-    deliveries,
+    deliveries.name,
     account === null ? undefined : item.key.account,
   )) {
     const own = membersIn(document, 'camel') as unknown as SentDelivery

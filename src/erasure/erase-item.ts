@@ -6,7 +6,7 @@ import { hasEvents } from '../events/event-relay.ts'
 import { emptyFailurePlan, type FailureRow, findFailuresOf } from '../events/reaction-tables.ts'
 import { giveUpContents, releaseContent } from '../files/file-table.ts'
 import type { RowKey } from '../flow/found-row.ts'
-import { type ErasedRecords, isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
+import { type ErasedKind, type ErasedRecords, isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { FamilyRows, Plan, Sequence } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -45,7 +45,7 @@ export async function eraseItem(context: ErasureContext, first: ErasedItem): Pro
   const unended: string[] = []
   const all = new Map([[nameOf(first), first]])
   for (const item of all.values()) {
-    const own = counts.get(item.resource.name) ?? new Map<string, number>()
+    const own = counts.get(item.resource.name) ?? new Map()
     counts.set(item.resource.name, own)
     const below = await itemsBelow(context, item)
     const records = await eraseStored(context, item, own)
@@ -141,7 +141,7 @@ function* erasingSteps(
   if (emptied.is === 'changed') addTo(counts, 'items')
   const records = (yield { do: 'erase', collection: name, key }) as ErasedRecords
   note(records)
-  for (const [kind, count] of Object.entries(records.emptied)) addTo(counts, kind, count)
+  for (const [kind, count] of Object.entries(records.emptied)) addTo(counts, kind as ErasedKind, count)
   for (const content of [...contents, ...records.contents]) contents.add(content)
   yield* givingUp(resource, key, contents, { now: world.now(), counts })
 }

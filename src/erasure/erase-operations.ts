@@ -10,8 +10,8 @@ import { findSteps, removeSteps } from '../jobs/job-table.ts'
 import { hasText } from '../ledgers/idempotency-claims.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
+import { allRows } from './all-rows.ts'
 import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
-import { rowsByStatus } from './rows-by-status.ts'
 
 /** Those on the item, and those whose input, result or steps name it. Returns the ids of those that have not ended. */
 export async function eraseOperations(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<string[]> {
@@ -19,7 +19,7 @@ export async function eraseOperations(context: ErasureContext, item: ErasedItem,
   if (!hasJobs(service.resources)) return []
   const statuses = service.resources.get(statusResource) as Resource
   const unended: string[] = []
-  for await (const { key, document } of rowsByStatus(store, statuses, undefined)) {
+  for await (const { key, document } of allRows(store, statuses.name, undefined)) {
     if (!(await concerns(context, key.id, document, item))) continue
     if (!endedStates.includes(document.status)) {
       unended.push(key.id)

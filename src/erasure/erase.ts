@@ -1,7 +1,7 @@
 /** `bylaw erase`: empties the personal fields of an item, wherever the service stores their values. Part 8. */
 import { findGivenUp, forgetContent } from '../files/file-table.ts'
 import type { RowKey } from '../flow/found-row.ts'
-import { rowsIn } from '../flow/outcome.ts'
+import { type ErasedKind, rowsIn } from '../flow/outcome.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
@@ -18,7 +18,7 @@ import { loadService } from '../terminal/load.ts'
 import { cursorSecretsOf } from '../terminal/secrets.ts'
 import { asCommandError, openContentsFor, openStoreFor } from '../terminal/start.ts'
 import { canErase, type Erasure, eraseItem } from './erase-item.ts'
-import type { Counts } from './erasure-context.ts'
+import type { Counts, ErasedItem, ErasureContext, ErasureKind } from './erasure-context.ts'
 
 export const eraseCommand: Command = {
   name: 'erase',
@@ -56,45 +56,41 @@ async function run(input: CommandInput): Promise<number> {
   const contents = await openContentsFor(service, database, input.flagValue('files')?.text, 'require')
   const store = await openStoreFor(service, database, 'require')
   let erasure: Erasure
-  let isKnown = true
   let left: LeftContents = { missing: 0, failure: null }
   try {
     const world = serviceWorld(realWorld, store, cursorSecretsOf(store), contents)
+    const item = { resource, key }
+    const erase = (context: Pick<ErasureContext, 'isDry'>) =>
+      asCommandError(() => eraseItem({ service, store, world, ...context }, item))
     const { is } = await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })
-    isKnown = is !== 'missing'
-    erasure = await asCommandError(() => eraseItem({ service, store, world, isDry }, { resource, key }))
+    if (is === 'missing') checkRecorded(await erase({ isDry: true }), item)
+    erasure = await erase({ isDry })
     if (contents && !isDry) left = await removeGivenUp(store, contents)
   } finally {
     await store.close()
   }
-  if (!isKnown) checkRecorded(erasure, { resource, key, isDry })
   if (!isDry && !isPostgresUrl(database)) scrubSqlite(database, realWorld)
   return report(`${withoutPassword(database)}: ${name} ${id}`, { ...erasure, ...left }, isDry)
 }
 
 /**
- * Refuses an item of which nothing was ever stored, as its id or its account is a mistake. Idempotency keys say nothing of
- * the account: they are found by the id alone, and may be those of an item of another account.
+ * Refuses an item of which nothing was ever stored, before anything is emptied: its id or its account is a mistake. Idempotency keys
+ * say nothing of the account: they are found by the id alone, and may be those of an item of another account.
  */
-function checkRecorded(
-  { counts }: Erasure,
-  { resource, key, isDry }: { readonly resource: Resource; readonly key: RowKey; readonly isDry: boolean },
-): void {
-  const { name, collection } = resource
+function checkRecorded({ counts }: Erasure, { resource: { name, collection }, key }: ErasedItem): void {
   const kinds = new Set([...counts.values()].flatMap((own) => [...own.keys()]))
-  if (collection.account !== null) kinds.delete(idempotencyKeys)
+  const hasKeys = kinds.has(ofAnyAccount)
+  if (collection.account !== null) kinds.delete(ofAnyAccount)
   if (kinds.size > 0) return
   const whose = collection.account === null ? '' : ` of the account "${key.account}"`
-  const emptied = [...counts.values()].reduce((all, own) => all + (own.get(idempotencyKeys) ?? 0), 0)
-  const keys = `${emptied === 1 ? 'One idempotency key' : `${emptied} idempotency keys`} with its id`
-  const also = emptied === 0 ? '' : ` ${keys} ${isDry ? 'would be' : emptied === 1 ? 'was' : 'were'} emptied.`
+  const stay = hasKeys ? ' Idempotency keys with its id stay, as they may be those of an item of another account.' : ''
   throw commandError(
-    `There is no item ${key.id} in ${name}${whose}, and nothing is recorded of one.${also}`,
+    `There is no item ${key.id} in ${name}${whose}, and nothing is recorded of one.${stay}`,
     collection.account === null ? 'Look at its id.' : 'Look at its id, and name its account:  --account ID',
   )
 }
 
-const idempotencyKeys = 'idempotency keys'
+const ofAnyAccount: ErasedKind = 'idempotency keys'
 
 /** Contents that were given up and are still there. */
 interface LeftContents {
@@ -161,7 +157,7 @@ function keyOf({ name, collection, parent, isId }: Resource, id: string, input: 
 const countsIn = ({ counts }: Erasure): readonly string[] =>
   [...counts].flatMap(([name, own]) => (own.size === 0 ? [] : [`  ${name}: ${countsInWords(own)}`]))
 
-const singular: Readonly<Record<string, string>> = {
+const singular: Readonly<Record<ErasureKind, string>> = {
   ...{
     events: 'event',
     revisions: 'revision',

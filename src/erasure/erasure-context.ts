@@ -1,5 +1,6 @@
 /** Erasure context: what the parts of an erasure share. Part 8. */
 import type { RowKey } from '../flow/found-row.ts'
+import type { ErasedKind } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -19,10 +20,13 @@ export interface ErasedItem {
   readonly key: RowKey
 }
 
-/** What was emptied, by its kind. */
-export type Counts = Map<string, number>
+/** The kinds of what is emptied, in the words of the report. */
+export type ErasureKind = ErasedKind | 'items' | 'files' | 'reasons' | 'operations' | 'deliveries'
 
-export const addTo = (counts: Counts, kind: string, count = 1): unknown =>
+/** What was emptied, by its kind. */
+export type Counts = Map<ErasureKind, number>
+
+export const addTo = (counts: Counts, kind: ErasureKind, count = 1): unknown =>
   count > 0 && counts.set(kind, (counts.get(kind) ?? 0) + count)
 
 /** What replaces a text that may quote a value. */

@@ -2,7 +2,7 @@
 import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import { type Cancel, type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type Cancel, type IsEnding, type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type EventFeed, makeEventFeed } from './event-feed.ts'
 
@@ -22,22 +22,32 @@ export const hasEvents = (resources: ReadonlyMap<string, Resource>): boolean =>
 const pageSize = 500
 
 /** Numbers the events that have been committed, and publishes them to the streams of the process. */
-export async function relayEvents({ resources, store, world }: RelayContext, isEnding = notEnding): Promise<void> {
+export async function relayEvents(
+  context: Pick<RelayContext, 'resources' | 'store' | 'world'>,
+  isEnding = notEnding,
+): Promise<void> {
+  const { store, world } = context
   const feed = world.state.of(makeEventFeed, null)
   let head = numbered(await store.execute({ do: 'head' }))
   // Streams that were opened before look where they stand: other processes may have given positions meanwhile.
   if (feed.position === null) feed.publish({ from: head.position, to: head.position, events: [] })
   while (head.more && !isEnding()) head = numbered(await store.execute({ do: 'number' }))
   if (!feed.isWatched) feed.position = head.position
-  await publishUpTo(head.position, feed, [...resources.keys()], store)
+  await publishUpTo(head.position, feed, context, isEnding)
 }
 
 /** The last position that an event has got. */
 export const lastPosition = async (store: Store): Promise<number> =>
   numbered(await store.execute({ do: 'head' })).position
 
-async function publishUpTo(head: number, feed: EventFeed, open: readonly string[], store: Store): Promise<void> {
-  for (let from = feed.position ?? head; from < head; from = feed.position ?? head) {
+async function publishUpTo(
+  head: number,
+  feed: EventFeed,
+  { resources, store }: Pick<RelayContext, 'resources' | 'store'>,
+  isEnding: IsEnding,
+): Promise<void> {
+  const open = [...resources.keys()]
+  for (let from = feed.position ?? head; from < head && !isEnding(); from = feed.position ?? head) {
     const plan: Plan = { do: 'events', after: from, limit: pageSize, open, owned: [], account: null }
     const { events, position } = (await store.execute(plan)) as EventPage
     if (position === from) return // in a rolling upgrade, this node cannot show what follows

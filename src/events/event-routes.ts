@@ -146,7 +146,11 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
 
 /** The events of a version, for its description. */
 const describedEvents = ({ sources }: EventScope): NonNullable<OperationDescription['events']> =>
-  sources.map((one) => ({ resource: one.context.resource, types: eventTypesOf(one) }))
+  sources.map((one) => ({
+    resource: one.context.resource,
+    types: eventTypesOf(one),
+    mayHideItem: one.context.representation.mayFail,
+  }))
 
 const streamNote =
   'With `Accept: text/event-stream` events are sent as they happen: from now on, or from `since`, `cursor` or `Last-Event-ID`.'

@@ -4,12 +4,13 @@ import type { Representation } from '../changes/representation.ts'
 import { type EndpointContext, shownDocument } from '../endpoints/item.ts'
 import type { CarriedVersion } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { JoinedRow, StoredEvent } from '../flow/found-row.ts'
+import type { JoinedRow, RowKey, StoredEvent } from '../flow/found-row.ts'
 import { eventRowName } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { isRowLogDue } from '../limits/log-throttle.ts'
 import { identifyingFields } from '../resources/references.ts'
+import type { Resource } from '../resources/resource.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import type { View } from '../views/view.ts'
 import { makeEventFeed } from './event-feed.ts'
@@ -91,13 +92,17 @@ const plainEvent = ({ label }: EventScope, { id, time, sequence }: StoredEvent, 
   ...{ id, type, timestamp: timestampOf(time), version: label, sequence },
 })
 
+/** The id of the item, after that of its owner if it is only unique there: the subject is unique in a source. R208. */
+const subjectOf = ({ collection }: Resource, { parent, id }: RowKey): string =>
+  collection.composite ? [parent as string, id].map(encodeURIComponent).join('/') : id
+
 /** R208: the sequence is that of the extension, the version is named by the schema of the data. */
 const cloudEvent = (
   { label, service }: EventScope,
-  { name }: EventSource,
+  { name, context: { resource } }: EventSource,
   { id, key, time, sequence }: StoredEvent,
   type: string,
 ) => ({
-  ...{ specversion: '1.0', id, source: `/${name}`, type, subject: key.id, time: timestampOf(time) },
+  ...{ specversion: '1.0', id, source: `/${name}`, type, subject: subjectOf(resource, key), time: timestampOf(time) },
   ...{ datacontenttype: 'application/json', dataschema: `urn:${service}:${label}`, sequence: String(sequence) },
 })

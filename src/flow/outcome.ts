@@ -154,10 +154,13 @@ export interface RevisionPage {
   readonly next: number | null
 }
 
+/** The kinds of records that an erasure counts, in the words of its report. */
+export type ErasedKind = 'events' | 'revisions' | 'idempotency keys' | 'dropped values'
+
 /** What was emptied of the records of a row, and what else an erasure has to go to. */
 export interface ErasedRecords {
   readonly is: 'erased'
-  readonly emptied: Readonly<Record<'events' | 'revisions' | 'idempotency keys' | 'dropped values', number>>
+  readonly emptied: Readonly<Record<ErasedKind, number>>
   /** The ids of the events of the row, and of those that show values of it. */
   readonly events: readonly string[]
   /** The names of the contents of personal files that records had. */

@@ -274,8 +274,19 @@ export interface FamilyRead {
   readonly account: string | null | undefined
   /** When a write is decided from them; missing if none is. */
   readonly time?: number
-  /** Reads at most `limit` rows, those after a key. */
-  readonly page?: { readonly after: RowKey | null; readonly limit: number }
+  readonly page?: RowsPage | undefined
+}
+
+/** Reads at most `limit` rows, those after a key. */
+interface RowsPage {
+  readonly after: RowKey | null
+  readonly limit: number
+}
+
+/** Reads the rows of a collection by their keys. */
+export interface ReadRows extends Pick<FamilyRead, 'collection' | 'account'> {
+  readonly do: 'rows'
+  readonly page: RowsPage
 }
 
 /** The rows of a family. */
@@ -538,6 +549,7 @@ export type Plan =
   | FindAccounts
   | FindRemoved
   | FamilyRead
+  | ReadRows
   | WaitingRead
   | ReadHead
   | ReadEvents
@@ -556,7 +568,7 @@ export const withRights = <P extends Plan>(plan: P, rights: RowRights | undefine
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
 const readKinds: ReadonlySet<Plan['do']> = new Set<Plan['do']>([
-  ...(['read', 'list', 'recall', 'whose', 'removed', 'family', 'waiting'] as const),
+  ...(['read', 'list', 'recall', 'whose', 'removed', 'family', 'rows', 'waiting'] as const),
   ...(['head', 'events', 'event', 'revisions'] as const),
 ])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>

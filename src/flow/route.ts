@@ -97,6 +97,14 @@ export interface Route {
   readonly about: OperationDescription
 }
 
+/** The events of a resource in a version. */
+export interface DescribedEvents {
+  readonly resource: Resource
+  readonly types: readonly string[]
+  /** Whether the version may be unable to show an item: then an event only tells which one it is. */
+  readonly mayHideItem: boolean
+}
+
 /** The description of an operation, without the parts that all operations share. Part 13. */
 export interface OperationDescription {
   /** The last part of its `operationId`. */
@@ -117,7 +125,7 @@ export interface OperationDescription {
   /** The members of each group of a summary. */
   readonly summarized?: readonly DescribedMember[]
   /** The events that are answered: those of a resource, with their types. */
-  readonly events?: readonly { readonly resource: Resource; readonly types: readonly string[] }[]
+  readonly events?: readonly DescribedEvents[]
   /** The resource whose item is answered; its own unless given. */
   readonly answered?: Resource
   /** The resource of pairs whose fields the answered items have in `_pair`. */

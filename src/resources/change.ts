@@ -164,10 +164,23 @@ export function declarationAt<D extends VersionedDeclaration>(
 ): D {
   const major = majorOf(version)
   let at: VersionedDeclaration = declaration
+  const unchanged = new Set(Object.values(declaration.resources))
   for (const change of changes) if (majorOf(change.version) > major) at = declarationBefore(at, change)
-  if (at !== declaration) at = { ...at, resources: mapMembers(at.resources, withoutRowRules) }
+  if (at !== declaration)
+    at = { ...at, resources: mapMembers(at.resources, (own) => withoutStoredParts(own, unchanged)) }
   const ended = changes.filter((one) => one.ends && majorOf(one.version) <= major).map(({ resource }) => resource)
   return (ended.length === 0 ? at : { ...at, resources: withoutResources(at.resources, ended) }) as D
+}
+
+/** Without what concerns rows as they are stored, which only the newest version says. A resource that has not changed since stays the same object. */
+function withoutStoredParts(
+  own: ResourceDeclaration,
+  unchanged: ReadonlySet<ResourceDeclaration>,
+): ResourceDeclaration {
+  const ruled = withoutRowRules(own)
+  if (unchanged.has(ruled)) return own
+  const { indexes: _, ...rest } = ruled
+  return rest
 }
 
 /** Resources without some of them, and without the pairs of those. */

@@ -113,14 +113,14 @@ interface EmbedChange {
   readonly moved?: object
 }
 
-/** Renames fields in the key, the orders, summaries, indexes and uniques of a resource; null leaves a term out. */
+/** Renames fields in the key, the orders, summaries and uniques of a resource; null leaves a term out. */
 export function renameTerms(own: ResourceDeclaration, name: (field: string) => string | null): ResourceDeclaration {
   const term = (text: string): string[] => {
     const [, sign = '', top = '', inner = ''] = /^(-?)([^.]*)(.*)$/.exec(text) ?? []
     const named = name(top)
     return named === null ? [] : [sign + named + inner]
   }
-  const { key, order, sorts, summaries, indexes, uniques, ...rest } = own
+  const { key, order, sorts, summaries, uniques, ...rest } = own
   const several = (lists: readonly (readonly string[])[]) =>
     lists.map((one) => one.flatMap(term)).filter(({ length }) => length > 1)
   const usual = order?.flatMap(term) ?? []
@@ -132,7 +132,6 @@ export function renameTerms(own: ResourceDeclaration, name: (field: string) => s
     ...(usual.length > 0 ? { order: usual } : {}),
     ...(kept.length > 0 ? { sorts: Object.fromEntries(kept) } : {}),
     ...(summaries ? { summaries: renameSummaries(summaries, (path) => term(path)[0] ?? null) } : {}),
-    ...(indexes ? { indexes: several(indexes) } : {}),
     // If a field is left out, the other ones alone need not be unique.
     ...(uniques ? { uniques: several(uniques.filter((one) => one.every((field) => term(field).length > 0))) } : {}),
   }

@@ -27,7 +27,7 @@ import { performApart, performCreations } from './creations.ts'
 import { writeWithEffects } from './effects.ts'
 import { withEmbeddedRows } from './embedded-outcome.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
-import { readFamily } from './read-family.ts'
+import { readFamily, readRows } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, lockAsRead, readVisibleRow, readWithJoined } from './read-row.ts'
 import { findAccounts, findRemoved } from './remove-row.ts'
@@ -74,6 +74,8 @@ function* performPlan(context: StoreContext, plan: Plan, held: boolean): Steps<O
       return { is: 'caughtUp', more: context.backlog ? yield* context.backlog.catchUp() : false }
     case 'family':
       return yield* readFamily(context, plan)
+    case 'rows':
+      return yield* readRows(context, plan)
     case 'waiting':
       return { is: 'waiting', parts: yield* readWaiting(context, plan.collection) }
     case 'whose':

@@ -3,7 +3,7 @@
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
-import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
+import type { FamilyRead, FamilyRows, ReadRows } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { isColocatedDependent, type Referrer, readReferrers } from '../ledgers/remote-entries.ts'
 import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
@@ -13,27 +13,46 @@ import { readAbsentRow } from './read-row.ts'
 export function* readFamily(context: StoreContext, read: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
   const { collection: name, column, ids = () => [], value, account, time, page } = read
   if (column === null) return { is: 'family', rows: yield* readListed(context, name, { ids, id: value, account }) }
-  const { collection, shape, columnName } = preparedCollection(context, name)
+  const { collection, columnName } = preparedCollection(context, name)
   const head = distantReferences(context, name, columnName(column))
   if (head && time !== undefined) {
     const key = { id: value, parent: null, account: account ?? null }
     return { is: 'family', rows: yield* lockReferrers(context, head, { key, time }) }
   }
-  const { mark } = context.dialect
-  const keys = keyColumns(collection)
-  const values: (string | number | null)[] = [value]
-  const next = (one: string | number | null): string => {
-    values.push(one)
-    return mark(values.length)
-  }
-  const owned = collection.account !== null && account !== undefined ? ` AND account = ${next(account)}` : ''
-  const after = page?.after ? keys.map((key) => next((page.after as never)[key] as string)) : []
   const home = collection.composite && column === collection.parent?.column && context.dialect.distribute
-  const shard = home ? ` AND home = ${next(shardKeyOf(value))}` : ''
-  const later = after.length > 0 ? ` AND (${keys.join(', ')}) > (${after.join(', ')})` : ''
+  return yield* selectRows(context, { collection: name, account, page }, (bind) => [
+    `${quoted(columnName(column))} = ${bind(value)}`,
+    ...(home ? [`home = ${bind(shardKeyOf(value))}`] : []),
+  ])
+}
+
+export const readRows = (context: StoreContext, read: Omit<ReadRows, 'do'>): Steps<FamilyRows> =>
+  selectRows(context, read, () => [])
+
+/** The rows of a collection that meet conditions. */
+function* selectRows(
+  context: StoreContext,
+  { collection: name, account, page }: Pick<FamilyRead, 'collection' | 'account' | 'page'>,
+  conditions: (bind: (value: string | number) => string) => readonly string[],
+): Steps<FamilyRows> {
+  const { collection, shape } = preparedCollection(context, name)
+  const keys = keyColumns(collection)
+  const values: (string | number | null)[] = []
+  const bind = (one: string | number | null): string => {
+    values.push(one)
+    return context.dialect.mark(values.length)
+  }
+  const isOwned = collection.account !== null && account !== undefined
+  const after = page?.after
+  const all = [
+    ...conditions(bind),
+    ...(isOwned ? [`account = ${bind(account)}`] : []),
+    ...(after ? [`(${keys.join(', ')}) > (${keys.map((key) => bind(after[key as keyof RowKey])).join(', ')})`] : []),
+  ]
+  const where = all.length > 0 ? ` WHERE ${all.join(' AND ')}` : ''
   const part = page ? ` ORDER BY ${keys.join(', ')} LIMIT ${Math.trunc(page.limit)}` : ''
   const rows = yield {
-    text: `SELECT ${keys.join(', ')}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${quoted(columnName(column))} = ${mark(1)}${owned}${shard}${later}${part}`,
+    text: `SELECT ${keys.join(', ')}, shape, doc, hidden FROM ${quoted(collection.table)}${where}${part}`,
     values,
   }
   const members = rows.map((row) => ({

@@ -229,7 +229,7 @@ for (const [name, place] of places)
     })
   })
 
-test('an item of another account is not reported as emptied because an idempotency key names it', async () => {
+test('nothing of an item of another account is emptied because an idempotency key names it', async () => {
   const seed =
     "export default async (app) => console.log((await app.customers.create({ name: 'Ann', plan: 'x' })).id)\n"
   const cwd = folder({ 'api.ts': crm, 'handlers.ts': crmHandlers, 'seed.ts': seed })
@@ -244,10 +244,12 @@ test('an item of another account is not reported as emptied because an idempoten
     const elsewhere = await erase(...more)
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [1, ''])
     assert.match(elsewhere.stderr, wrong)
+    assert.match(elsewhere.stderr, /Idempotency keys with its id stay/)
     assert.match(elsewhere.stderr, /--account ID/)
   }
   const here = await erase('--account', 'shop_1')
   assert.deepEqual([here.code, /is emptied/.test(here.stdout)], [0, true], here.stderr)
+  assert.match(here.stdout, /1 idempotency key\b/)
 })
 
 test('mistakes of the command are named, with their mend', async () => {

@@ -15,20 +15,30 @@ interface ErasedKey {
   readonly account?: string
 }
 
-/** Erases an item as the command does; `failAt` is the number of the plan at which the store fails, `before` runs once it is open. */
+/**
+ * Erases an item as the command does; `failAt` is the number of the plan at which the store fails, `before` runs once it is open, and
+ * `afterPlan` after each plan.
+ */
 export async function erased(
   api: Service,
   { url }: Pick<Place, 'url'>,
   name: string,
   { id, parent, account }: ErasedKey,
-  { failAt = Number.POSITIVE_INFINITY, isDry = false, before = async () => {} } = {},
+  {
+    failAt = Number.POSITIVE_INFINITY,
+    isDry = false,
+    before = async () => {},
+    afterPlan = async (_: Plan): Promise<void> => {},
+  } = {},
 ) {
   const service = api as unknown as MadeService
   const store = await openStore(service, url, 'require')
   let plans = 0
-  const execute = (plan: Plan) => {
+  const execute = async (plan: Plan) => {
     if (++plans === failAt) throw new Error('The process was killed.')
-    return store.execute(plan)
+    const outcome = await store.execute(plan)
+    await afterPlan(plan)
+    return outcome
   }
   try {
     await before()

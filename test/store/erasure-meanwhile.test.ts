@@ -6,6 +6,7 @@ import { testing } from 'bylaw/testing'
 import { endingAfter, erased, tablesWith } from '../help/erasing.ts'
 import { places } from '../help/places.ts'
 import { until } from '../help/until.ts'
+import { receiver, webhookNode } from '../help/webhooks.ts'
 
 for (const [name, place] of places)
   for (const [kind, tried] of [
@@ -127,5 +128,35 @@ for (const [name, place] of places)
     await ask('/guests/reports')
     await pass('PT1S')
     assert.deepEqual(await eraseIt(), { counts: { guests: { items: 1, operations: 1 } }, unended: [] })
+    assert.deepEqual(await tablesWith('marked', at), [])
+  })
+
+for (const [name, place] of places)
+  test(`a delivery that is retried while deliveries are read is emptied, on ${name}`, async (t) => {
+    const at = await place(t)
+    const shop = service({
+      name: 'shop',
+      events: true,
+      settings: { events: { webhooks: true } },
+      resources: { guests: { fields: { name: f.text({ optional: true, personal: true }) }, access: 'public' } },
+    })
+    const { url } = await receiver(t, () => 410)
+    const { send, pass } = webhookNode(t, at.url, shop as never, ['webhook-endpoints:read', 'webhook-endpoints:write'])
+    const endpoint = await send('POST', '/webhook-endpoints', { url, eventTypes: ['guest.created'] })
+    assert.equal(endpoint.status, 201)
+    const guest = await send('POST', '/guests', { name: 'marked' })
+    await pass('PT1S')
+    const [delivery] = (await send('GET', '/webhook-deliveries')).body.data
+    assert.equal(delivery.status, 'failed')
+    let retries = 0
+    const { counts } = await erased(shop as unknown as Service, at, 'guests', guest.body, {
+      afterPlan: async (plan) => {
+        if (!('collection' in plan) || plan.collection !== 'webhook-deliveries' || retries++ > 0) return
+        const { status, body } = await send('POST', `/webhook-deliveries/${delivery.id}/retries`)
+        assert.deepEqual([status, body.status], [202, 'pending'])
+      },
+    })
+    assert.ok(retries > 0)
+    assert.deepEqual(counts, { guests: { items: 1, events: 1, deliveries: 1 } })
     assert.deepEqual(await tablesWith('marked', at), [])
   })
