@@ -5,7 +5,7 @@ import { escapeKey, type SigningKey } from './bucket-signature.ts'
 
 export interface BucketPlace extends SigningKey {
   readonly bucket: string
-  /** What all keys begin with: nothing, or folders that end with a slash. */
+  /** The prefix of all keys: empty, or folders that end with a slash. */
   readonly prefix: string
   /** The server, without a path. */
   readonly origin: URL
@@ -16,7 +16,7 @@ export interface BucketPlace extends SigningKey {
 const mostPrefix = 900 // a key has up to 1,024 bytes
 const parameters = ['endpoint', 'region', 'pathStyle'] as const
 
-/** Throws if the URL is malformed, or the environment lacks something. Secrets in the URL are refused, and never repeated. */
+/** Throws if the URL is malformed, or if the environment lacks a variable. Secrets in the URL are refused; no message repeats them. */
 export function bucketPlace(text: string, { environment }: Pick<World, 'environment'>): BucketPlace {
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')

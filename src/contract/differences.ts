@@ -51,7 +51,7 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  // A setting that only one contract names is not compared: the other one is of a release that did not have this setting.
+  // A setting that only one contract names is not compared: the other contract was locked by a release without this setting.
   const sharedPaths = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
   return sharedPaths.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
@@ -193,7 +193,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
   ]
 }
 
-/** New types of events add; consumers wait for those that they know. */
+/** New types of events are additive; a removed type breaks consumers that wait for it. */
 function eventDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [had, has] = [before.events ?? [], after.events ?? []]
   const lost = had.filter((type) => !has.includes(type))

@@ -137,7 +137,7 @@ export const dayText = (moment: string): string => moment.replace('T00:00:00.000
 
 const ruleBreadth = (rule: string): number => ['authenticated', 'public'].indexOf(rule) + 1
 
-/** Whether the new rule admits all callers that the old one admitted, and more. The alternatives of one on items are separate. */
+/** Whether the new rule admits all callers that the old one admitted, and more. Rules on items are compared by their alternatives. */
 const isWiderRule = (was: string, is: string): boolean =>
   ruleBreadth(is) > ruleBreadth(was) || was.split(' or ').every((one) => is.split(' or ').includes(one))
 

@@ -28,7 +28,7 @@ export interface AttemptTerms {
   readonly isStopped: () => boolean
 }
 
-/** An endpoint at which nothing has succeeded for so long is disabled, in milliseconds. */
+/** An endpoint whose deliveries have all failed for this time is disabled. In milliseconds. */
 const patience = 5 * 86_400_000
 const forever = 8_640_000_000_000_000
 

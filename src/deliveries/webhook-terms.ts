@@ -37,7 +37,7 @@ export function signingSecrets(sealed: string, endpoint: string, world: ServiceW
 export const sealFirst = (secret: string, endpoint: string, world: ServiceWorld): string =>
   secretsOf(world).seal(JSON.stringify([{ secret, until: null }]), endpoint)
 
-/** A new secret beside the former ones, which sign until a time. */
+/** Adds a new secret to the former ones, which keep signing until a time. */
 export function sealNext(
   secret: string,
   former: string,

@@ -148,7 +148,7 @@ export function handledStateProblem(version: Version, refused: RefusedState): Pr
 interface StateWords {
   readonly title: string
   readonly state: string
-  /** The name of the state, which is not one of those that allow a request. */
+  /** The refused state in words. `allowed` are the states that allow the request. */
   readonly is: (allowed: readonly string[]) => string
   readonly words: (states: readonly string[]) => string
 }
@@ -184,7 +184,7 @@ function stateInVersion(context: EndpointContext | undefined, document: Document
     const shown = JSON.parse(context.representation.answer(JSON.stringify(document), [])) as Document
     return String(shown[context.representation.names(field)[0] ?? field] ?? stored)
   } catch {
-    return stored // a function of a change may not take this item in another state
+    return stored // a change function may fail for an item in this state
   }
 }
 

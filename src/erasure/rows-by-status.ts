@@ -6,7 +6,7 @@ import type { Resource } from '../resources/resource.ts'
 
 const pageSize = 100
 
-/** Reads the rows of an account, or of all. A row that moves on to a later status meanwhile is read before or after that, or both. */
+/** Reads the rows of an account, or of all accounts. A row that changes to a later status meanwhile is read once or twice. */
 export async function* rowsByStatus(
   store: Store,
   { name, byName }: Resource,

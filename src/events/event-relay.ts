@@ -25,7 +25,7 @@ const pageSize = 500
 export async function relayEvents({ resources, store, world }: RelayContext, isEnding = notEnding): Promise<void> {
   const feed = world.state.of(makeEventFeed, null)
   let head = numbered(await store.execute({ do: 'head' }))
-  // Streams that were opened before look where they stand: other processes may have given positions meanwhile.
+  // Streams that are open already read from their own positions: other processes may have numbered events meanwhile.
   if (feed.position === null) feed.publish({ from: head.position, to: head.position, events: [] })
   while (head.more && !isEnding()) head = numbered(await store.execute({ do: 'number' }))
   if (!feed.isWatched) feed.position = head.position

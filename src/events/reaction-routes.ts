@@ -52,7 +52,7 @@ interface ReactionRead extends Pick<OperationDescription, 'id' | 'notes'> {
 
 const reactionFields: Fields = {
   name: f.text(),
-  /** How many events it has not looked at yet, those that it does not name included. */
+  /** How many events it has not processed yet, including events of types that it does not follow. */
   behind: f.integer(),
   waiting: f.integer(),
   parked: f.integer(),

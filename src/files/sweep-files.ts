@@ -23,7 +23,7 @@ export async function sweepFiles(
     names = rowsIn(await store.execute(tablePlan(unusedContents, { time }))).map(({ name }) => String(name))
     for (const name of names) {
       if (isEnding()) return
-      await contents.remove(name) // before it is forgotten, so that nothing stays behind
+      await contents.remove(name) // before its record, so that no content is left without one
       await store.execute(tablePlan(forgetContent, { name, time }))
     }
   }

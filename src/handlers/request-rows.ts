@@ -49,9 +49,9 @@ export interface RowSources {
 
 /** How handlers share rows with those of other requests. */
 export interface RowSharing {
-  /** Throws if a row, or a list of a collection, must not be read now. */
+  /** Throws if a row, or a list of a collection, must not be read yet. */
   readonly admit: (name: string) => void
-  /** A row as another request will leave it, by its `announcedName`. */
+  /** A row as it will be after the commit of another request, by its `announcedName`. */
   readonly announced: (name: string) => FoundRow | undefined
 }
 
@@ -114,7 +114,7 @@ export class RequestRows {
     return row
   }
 
-  /** The documents of a list, with all writes so far, except the write of `decided`, the row that a handler decides on. */
+  /** The documents of a list with all writes so far, except the write of `decided`, the row of the running handler. */
   async list(resource: Resource, list: ListRows, decided: HeldRow | null): Promise<Document[]> {
     this.#sharing.admit(list.collection)
     const documents = await this.#readList(list)
@@ -164,7 +164,7 @@ export class RequestRows {
     ]
   }
 
-  /** The rows as its writes will leave them, by `announcedName`; null if more than the writes themselves decides on that. */
+  /** The rows as they will be after its writes, by `announcedName`; null if the rows also depend on something else. */
   outlook(): ReadonlyMap<string, FoundRow> | null {
     const outlook = new Map<string, FoundRow>()
     const listed = new Set(this.#lists.map(({ list }) => list.collection))

@@ -37,7 +37,7 @@ export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
   })
 }
 
-/** A received message as the answer needs it. */
+/** The parts of a received message that the answer needs. */
 class Received {
   readonly #connection: WireConnection
   readonly #content: Arriving | null

@@ -10,7 +10,7 @@ import { queryViolation } from './query-string.ts'
 /** The most names of one request. */
 export const mostEmbedded = 5
 
-/** The names that `embed` can have for a resource of a version; none if it is no parameter. */
+/** The names that `embed` can have for a resource of a version; empty if the parameter is not offered. */
 export const embeddableNames = (
   { name, declaration, settings }: Resource,
   resources: ReadonlyMap<string, Resource>,
@@ -41,7 +41,7 @@ function faultIn(names: readonly string[], known: readonly string[]): string | n
   return names.length > mostEmbedded ? `embed has ${names.length} names; at most ${mostEmbedded} are allowed.` : null
 }
 
-/** A deep name embeds its beginning too. */
+/** A nested name also embeds the names on its path. */
 function treeOf(paths: readonly string[]): EmbedTree {
   const tops = new Set(paths.map((path) => path.split('.', 1)[0] as string))
   const below = (top: string) => paths.flatMap((path) => (path.startsWith(`${top}.`) ? path.slice(top.length + 1) : []))

@@ -42,7 +42,7 @@ export function filterConditions(parameters: QueryParameters, rules: ListRules, 
   return all
 }
 
-/** The condition that one of the filters of `or` holds. The column of the condition has no meaning. R234. */
+/** The condition that at least one of the filters of `or` is met. The column of the condition has no meaning. R234. */
 function anyOf(alternatives: QueryParameters, rules: ListRules, faults: Violation[]): Condition {
   const of = alternatives.map(([name, value]) => {
     const filter = parseFilterName(name)

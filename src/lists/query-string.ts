@@ -122,7 +122,7 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
-/** The parameters of a URL that accepts these and, where the query names versions, `version`; with a fault for each other one. */
+/** The parameters of a URL that accepts these and, where the query names versions, `version`; adds a fault for each unknown one. */
 export function namedParameters(
   target: string,
   names: readonly string[],

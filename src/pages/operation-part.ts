@@ -51,7 +51,7 @@ export interface PageOperation {
   readonly responses: Readonly<Record<string, DocumentResponse>>
 }
 
-/** What parts of a page need besides their own part of the document. */
+/** The parts of a page's context that all of its sections need. */
 export interface PageContext {
   readonly resolve: ResolvePart
   readonly document: DocumentPart
@@ -210,7 +210,7 @@ const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext
       html`<div><dt><code>${one.status}</code></dt><dd>${isListedOnce(one) ? html`<a href="#refused-${one.component}">${one.types.length} types</a>` : typeLinks(one.types, problems)}</dd></div>`,
   )}</dl></details>`
 
-/** What a sample sends, and the same for the form that sends a request from the page. */
+/** The request that samples send, and that the form of the page sends. */
 function requestOf(operation: PageOperation, context: PageContext) {
   const { method, path, parameters, requestBody } = operation
   const { resolve, document } = context

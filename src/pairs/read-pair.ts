@@ -119,7 +119,7 @@ export function readPairRoute(path: PairPath): Route {
 
 export const oneOf = ({ from }: PairPath): string => `one ${titleInSentence(from.resource.title)}`
 
-/** What the answers of pairs are: the item of the other side, with the fields of the pair. */
+/** The content of answers of pairs: the item of the other side, with the fields of the pair. */
 export const answeredBy = ({ pair, to }: PairPath) => ({
   answered: to.resource,
   ...(pairFields(pair.resource).length > 0 && { paired: pair.resource }),

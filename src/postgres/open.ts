@@ -181,7 +181,7 @@ function closeConnections({ connection, beating }: MigrationContext): void {
   beating.close()
 }
 
-/** Prepares everything that a store needs to know of its database, after its schema was compared or migrated. */
+/** Reads the parts of a store from its database, after its schema was compared or migrated. */
 async function readStoreParts(
   site: MigrationContext,
   mode: SchemaMode,

@@ -25,7 +25,7 @@ import { autocommitRunner, postgresWriting, runPostgresWrite } from './write-pla
 export interface PostgresStoreDeps extends PreparedStore {
   readonly world: World
   readonly pool: ConnectionPool
-  /** Opens a connection besides those of the pool. */
+  /** Opens a connection outside of the pool. */
   readonly connect: () => Promise<Connection>
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number

@@ -39,11 +39,11 @@ interface CountedLists {
   /** Totals, each with the state of the database that it was counted in. */
   readonly totals: Remembered<number | null>
   readonly states: DatabaseStates
-  /** No cached total is expected to be right until this time, as one was wrong a moment ago. */
+  /** Until this time cached totals are not tried, as one was outdated a moment ago. */
   until: number
 }
 
-/** How long no total is expected to be right after one was wrong, in milliseconds. */
+/** How long cached totals are not tried after one was outdated, in milliseconds. */
 const restAfterFailure = 200
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -142,7 +142,7 @@ async function readCountedList(
     if (state !== null && outcome.is === 'page') totals.put(key, state, outcome.total, key.length)
     return outcome
   })
-  // The state may have become unreadable, as when the right to read it was revoked; the list does not depend on it.
+  // The state may have become unreadable, for example if the right to read it was revoked; the list does not depend on it.
   return answered.catch((error) => {
     if (!unreadable) throw error
     return inSnapshot(looking, short, performWith(looking, plan))

@@ -33,7 +33,7 @@ export interface PostgresWriteDeps {
   readonly citus: boolean
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
-  /** The last write of each row that is under way in this process. */
+  /** The last pending write of each row in this process. */
   readonly turns: Map<string, Promise<unknown>>
   readonly shared: SharedCommits
 }
@@ -76,7 +76,8 @@ export function runPostgresWrite(
   const until = writing.world.monotonic() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
   const read = plan.do === 'decide' ? plan.read : null
-  // A dry run is rolled back. A transaction over shards of Citus leaves the outcome of all members unknown if it fails.
+  // Dry runs do not join, as they are rolled back. With Citus a failed transaction over shards would leave the outcome of
+  // all members unknown.
   if (follows && read?.do !== 'read' && !isDry(plan) && !writing.citus)
     return writing.shared.execute(plan, follows, act)
   if (read?.do !== 'read') return act()
@@ -91,7 +92,7 @@ async function serializeByRow(
   act: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const before = turns.get(row)
-  // At the deadline it runs anyway; the database detects a conflict.
+  // At the deadline the write runs anyway, and the database detects conflicts.
   const own = before ? within(world, until - world.monotonic(), before.catch(ignore), ignore).then(act) : act()
   turns.set(row, own)
   try {
@@ -236,9 +237,7 @@ async function runFinalStatement(
   return rows
 }
 
-/**
- * Throws a conflict if another writer has created the row since this plan decided to create it, so that it decides again.
- */
+/** Throws a conflict if another writer has created the row since this plan decided to create it, so that it decides again. */
 function rejectOvertaken(plan: WritePlan, outcome: Outcome): Outcome {
   const isOvertaken = plan.do === 'decide' && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
   if (isOvertaken) throw rowConflict(plan.do)
@@ -254,12 +253,10 @@ async function rollBackOrClose(connection: Connection): Promise<void> {
   }
 }
 
-/** Pauses before each lookup of the key, in milliseconds: the write may still be under way. */
+/** Pauses before each lookup of the key, in milliseconds: the write may still be pending. */
 const lookupWaits = [20, 100, 400]
 
-/**
- * Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried.
- */
+/** Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried. */
 async function outcomeByKey(
   { pool, context, world }: Pick<PostgresWriteDeps, 'pool' | 'context' | 'world'>,
   plan: WritePlan,

@@ -33,7 +33,7 @@ const shop = service({
     renamed: { title: 'name' },
   }) as unknown as Service
 
-/** Answers as a service does that only renames. */
+/** Answers like a service whose changes only rename. */
 function asking(): AskVersion {
   const items = new Map<string, JsonBody>()
   return async (version, { method, path, body }) => {

@@ -39,14 +39,14 @@ export class EventFailures {
   readonly #title: string
   readonly #server: Pick<ServerContext, 'store' | 'world' | 'log'>
 
-  /** The failures are stored under the name; the title stands for it in the log. */
+  /** Failures are stored under `name`; the log shows `title`. */
   constructor(name: string, title: string, server: Pick<ServerContext, 'store' | 'world' | 'log'>) {
     this.#name = name
     this.#title = title
     this.#server = server
   }
 
-  /** Handles the first event of each item again if its pause is over, then those behind it, until there are none or it has to end. */
+  /** Retries the first failed event of each item after its pause, then the events behind it, until there are none or it has to end. */
   async retry(handle: Handle, isEnding: IsEnding): Promise<FailuresLeft> {
     const { world } = this.#server
     for (;;) {
@@ -60,8 +60,8 @@ export class EventFailures {
   }
 
   /**
-   * Stores that an event has failed; the reason only if the event is still as it was handled. Otherwise an erasure has emptied it
-   * meanwhile, and it is tried again at once.
+   * Stores that an event has failed. If an erasure has emptied the event meanwhile, the reason is not stored, and the event
+   * is tried again at once.
    */
   async add(event: StoredEvent, { err }: Failed): Promise<void> {
     await this.#store(event)

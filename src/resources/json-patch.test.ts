@@ -146,7 +146,7 @@ test('move and copy', () => {
     assert.equal(refused(document, [{ op, from: '/e', path: '/d' }]), 'patch-conflict /0')
     assert.equal(refused(document, [{ op, from: '/d', path: '/e/f' }]), 'patch-conflict /0')
   }
-  // The element has left the list when its new index counts.
+  // The new index is that after the removal of the element.
   assert.equal(refused(document, [{ op: 'move', from: '/a/b/0', path: '/a/b/2' }]), 'patch-conflict /0')
 })
 

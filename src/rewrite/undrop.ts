@@ -167,7 +167,7 @@ function isBlank(fields: CollectionFields, value: unknown, path: string): boolea
   return JSON.stringify(own) === JSON.stringify(field.absent)
 }
 
-/** Whether a field, or the list around it, is as a fill left it; decimals may have been padded with digits since. */
+/** Whether a field, or the list around it, still has the value of the fill; decimals may have been padded with digits since. */
 function isAsFilled({ fields }: Collection, document: Members, path: string, rest: string): boolean {
   const at = listPathOf(path)
   const then = withValueAt(document, at.split('.'), JSON.parse(rest.slice(fillMark.length))) as Members | undefined

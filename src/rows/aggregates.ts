@@ -18,7 +18,7 @@ export interface StoredAggregate {
   readonly scale: number
 }
 
-/** Returned if the new value follows only from all rows. */
+/** Returned if the new value can only be computed from all rows. */
 export const unknownValue: unique symbol = Symbol('unknown')
 
 const isNumber = (kind: string): boolean => kind === 'integer' || kind === 'bigint' || kind === 'decimal'

@@ -22,7 +22,7 @@ export interface Waiting {
   /** The states that no transition may lead to yet. */
   readonly states: ReadonlySet<string>
   readonly timers: boolean
-  /** The writes that need no state yet. A declaration that changes the states for a write holds at once. */
+  /** The writes that need no state yet. If a declaration only changes the states for a write, the new states apply at once. */
   readonly guards: ReadonlySet<Guard>
   /** Whether writes are not recorded as events yet. */
   readonly events: boolean

@@ -26,7 +26,7 @@ export interface SqliteReadDeps {
   readonly snapshot: Snapshot
   /** Null for a database in memory, which no other thread can see. */
   readonly reader: ThreadReader | null
-  /** Starts a thread for one reading; null for a database in memory. */
+  /** Starts a thread that reads one whole list; null for a database in memory. */
   readonly ownReader: (() => ThreadReader) | null
   readonly readings: Readings
   /** Totals, each with the write count of its collection. */
@@ -34,7 +34,7 @@ export interface SqliteReadDeps {
   readonly counts: WriteCounts
   /** Rows by `rowName`; a write of another process clears them. */
   readonly rows: Remembered<FoundRow, null>
-  /** The collections that have had a sum which does not fit 64 bits. */
+  /** The collections with a sum that did not fit 64 bits. */
   readonly wide: Set<string>
   /** How long a list may take, and a write may wait for the lock of the file, in milliseconds. */
   readonly patience: number
@@ -82,7 +82,7 @@ function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
   return outcome
 }
 
-/** SQLite refuses a sum that does not fit 64 bits; halves are added then, from now on at once. */
+/** SQLite refuses a sum that does not fit 64 bits. Then the sum is read in halves, and later sums of the collection too. */
 function readSummary(
   looking: SqliteReadDeps,
   plan: ListRows,
@@ -104,7 +104,7 @@ function readSummary(
   }
 }
 
-/** Reads all rows on a thread of its own; those of a database in memory, which no other thread can see, at once. */
+/** Reads all rows on a separate thread. A database in memory, which no other thread can see, is read at once. */
 function readWhole(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
   const { context, patience, world, ownReader } = looking
   if (ownReader === null) return pagesAtOnce(context, plan, (page) => readInLoop(looking, page))

@@ -22,7 +22,7 @@ export interface ThreadReader {
 
 /** How many jobs may wait; each also fails at its deadline. */
 const maxQueue = 1000
-/** In MB. The objects of the thread are short-lived; the default of Node is up to 96. */
+/** In MB. A small young generation is enough for the short-lived objects of the thread; the default of Node is up to 96. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 const maxThreads = 3
 

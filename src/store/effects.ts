@@ -17,10 +17,10 @@ import { writeRow } from './write-row.ts'
 /** The last state of the rows that a write and its effects wrote, by name. */
 type LastStates = Map<string, WrittenRow>
 
-/** What a write and its effects share. */
+/** The state that a write and its effects share. */
 interface EffectCourse {
   readonly last: LastStates
-  /** Changes that are joined into one for each row, as a total may follow from several rows. They are made last. */
+  /** Changes that are joined into one for each row, as a total may follow from several rows. They are performed last. */
   readonly joined: Map<string, { readonly effect: RowChange; readonly locked: ReadResult | undefined }>
 }
 
@@ -56,18 +56,18 @@ export function* writeWithEffects(
   const course = outer ?? newCourse()
   const { last } = course
   const rows = yield* lockRows(context, plan, effects)
-  for (const one of effects.filter(isListCheck)) yield* performListCheck(context, one) // before this changes the list itself
+  for (const one of effects.filter(isListCheck)) yield* performListCheck(context, one) // before the write changes it
   const outcome = yield* withoutAutocommit(writeRow(callerContext, plan, current))
   if (!isCommitted(outcome)) return outcome
   noteState(context, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(context, plan))
   const refusal = yield* performEffects(context, effects, rows, outer, course)
-  yield* recordEventRows(context, plan, current, outcome) // as the effects left these rows
+  yield* recordEventRows(context, plan, current, outcome) // with the state of these rows after the effects
   return refusal ?? (yield* followRemoved(context, lastState(context, plan, outcome, last), outer))
 }
 
-/** What follows from a write is done by the service itself, also with rows that do not exist for the caller. */
+/** The service itself carries out effects, also on rows that do not exist for the caller. */
 const ofService = (context: StoreContext): StoreContext =>
   context.rights ? { ...context, rights: undefined } : context
 
@@ -156,7 +156,7 @@ function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResul
   joined.set(name, { effect: all, locked: earlier?.locked ?? rows.get(name) })
 }
 
-/** Makes the joined changes, and those that follow from them, as totals of totals. */
+/** Performs the joined changes and their own effects, as totals of totals. */
 function* performJoined(context: StoreContext, course: EffectCourse): Steps<Outcome | null> {
   for (let [next] = course.joined; next; [next] = course.joined) {
     const [name, { effect, locked }] = next
@@ -177,14 +177,14 @@ function* performChange(
 ): Steps<Outcome | null> {
   const name = rowName(context, effect)
   const [locked, written] = [rows.get(name), course.last.get(name)]
-  // An earlier effect may have written the row, as a new child changes the total of its parent.
+  // An earlier effect may have written the row, as when a new child changes the total of its parent.
   const isCurrent = locked && (written === undefined || written.revision === locked.revision)
   const current = isCurrent ? locked : yield* readRow(context, effect, true)
   const before = locked ?? current
   const { collection, expectedRevision = before.revision } = effect
   if (expectedRevision !== before.revision) throw rowConflict(collection)
   const write = effect.change(current, before)
-  if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
+  if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on the row has to read it again
   const outcome = yield* withoutAutocommit(writeWithEffects(context, write, current, true, course))
   if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
   return isCommitted(outcome) ? null : outcome

@@ -81,7 +81,10 @@ export function* findRemoved(context: StoreContext, { remove }: FindRemoved): St
   return { is: 'removable', rows: new Map([...rows].map(([name, all]) => [name, all.length])) }
 }
 
-/** The rows that a removal deletes, by name, its own first; or the refusal. Unless it locks them, others may change meanwhile. */
+/**
+ * The rows that a removal deletes, by name, its own first; or the refusal. Without `locks`, other transactions may change
+ * them meanwhile.
+ */
 function* collectRows(
   context: StoreContext,
   plan: Remove,
@@ -94,7 +97,7 @@ function* collectRows(
   if (refusal) return refusal
   for (const row of going.values()) {
     for (const dependent of dependentsOf(row, 'restrict')) {
-      // One more than are removed: if there are that many, at least one of them stays.
+      // Reads one row more than will be removed: if there are so many, at least one of them stays and prevents the removal.
       const rows = yield* findReferring(context, row, dependent, { most: going.size + 1, time })
       if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
@@ -102,7 +105,7 @@ function* collectRows(
   return going
 }
 
-/** Adds the rows that a cascade removes to those that go already; returns why one of them has to stay. */
+/** Adds the rows that a cascade removes to the rows to remove; returns the refusal if one of them has to stay. */
 function* collectCascade(
   context: StoreContext,
   plan: Remove,
@@ -232,9 +235,7 @@ function* findReferringByLinks(
   return rows
 }
 
-/**
- * The account that both rows must have, if both collections have accounts: the same id in another account is another row.
- */
+/** The account that both rows must have, if both collections have accounts: the same id in another account is another row. */
 const sharedAccount = ({ collection, key }: RowToRemove, { account }: Collection): readonly (string | null)[] =>
   collection.account === null || account === null ? [] : [key.account]
 

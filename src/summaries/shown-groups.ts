@@ -11,7 +11,7 @@ import type { SummaryColumns } from './summary-columns.ts'
 
 type GroupValue = SummarizedGroup['values'][number]
 
-/** Makes the function that shows groups. Groups whose values are one value of an older version are one group there. */
+/** Makes the function that shows groups. Groups whose values are the same in an older version are combined there. */
 export function shownGroups(
   { own, shown }: ServedSummary,
   { numeric, places }: SummaryColumns,
@@ -68,7 +68,7 @@ function compareParts(a: string | null, b: string | null, isNumeric: boolean, nu
   return isNumeric ? compareCells(BigInt(a), BigInt(b)) : compareCells(a, b)
 }
 
-/** The groups with the values of a version; those that are the same there are joined. */
+/** Combines groups whose values are the same in the version. */
 function merged(
   groups: readonly SummarizedGroup[],
   shown: ServedSummary['shown'],

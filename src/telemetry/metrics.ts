@@ -3,7 +3,7 @@
 export type Labels = Readonly<Record<string, string>>
 
 export interface Sample {
-  /** What follows the name of the family. */
+  /** The text after the name of the family. */
   readonly suffix: '' | '_total' | '_bucket' | '_count' | '_sum'
   readonly labels: Labels
   readonly value: number

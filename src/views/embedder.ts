@@ -76,7 +76,7 @@ export function embedderOf(context: EmbeddingResource): Embedder {
   }
 }
 
-/** Makes what a name leads to when a request first uses it. */
+/** Makes the embedded resources of names, each when a request first uses it. */
 function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
   const embedded = new Map<string, Embedded>()
   return (name) => {
@@ -101,7 +101,7 @@ function embeddedOf({ resource, resources }: ShownResource, root: EmbeddingResou
 const relationAt = (own: Resource, name: string, resources: ReadonlyMap<string, Resource>): Relation =>
   relationsOf(own.name, resources, own.settings.naming).find((one) => one.name === name) as Relation
 
-/** The first page of the children of an owner, or of what is paired with it, in their default order. */
+/** The first page of the children of an owner, or of the items that are paired with it, in their default order. */
 function firstPage(shown: ShownResource, owner: Resource, pairing: Pairing | null): ListRows {
   const { list } = shown.resource.settings
   return {
@@ -141,7 +141,7 @@ const isPersonal = ({ rule, scopes, shown: { resource }, pairing }: Embedded): b
     ({ hasScopedFields, collection }) => hasScopedFields || collection.account !== null,
   )
 
-/** The rules of a name. Rows of accounts add that of callers with credentials, because only those have an account. */
+/** The rules of a name. If rows belong to accounts, callers need credentials too, because only those have an account. */
 function rulesAt(
   own: Resource,
   [name = '', ...rest]: readonly string[],
@@ -225,7 +225,7 @@ export function withPairs(items: readonly string[], pairing: Pairing, request: A
 
 type Documents = readonly Readonly<Record<string, unknown>>[]
 
-/** Reads rows as the version has them, once for all names. */
+/** The documents of rows in the version, converted once for all names. */
 function documentReader(shown: ShownResource, { caller, world }: Asking): (rows: StoredRows) => Documents {
   let last: { readonly rows: StoredRows; readonly documents: Documents } | null = null
   return (rows) => {

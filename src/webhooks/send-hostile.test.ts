@@ -28,7 +28,7 @@ describe('hostile endpoints', () => {
       const { post, world } = sending(t)
       const attempt = post(url)
       await until(() => reached === i + 1)
-      await new Promise((done) => setTimeout(done, 50)) // what was written arrives
+      await new Promise((done) => setTimeout(done, 50)) // the written bytes arrive meanwhile
       world.tick(19_999)
       assert.equal(await Promise.race([attempt, new Promise((done) => setTimeout(done, 20, 'waits'))]), 'waits')
       world.tick(1)

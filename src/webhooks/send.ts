@@ -102,7 +102,7 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
 
   function close(): void {
     closed = true
-    for (const one of attempts) one.abort(stopped) // on a kept connection it would begin again on another one
+    for (const one of attempts) one.abort(stopped) // a kept connection would retry on another one
     for (const agent of Object.values(agents)) agent.destroy()
   }
 
@@ -164,7 +164,7 @@ const closedEarly = (): Error => Object.assign(new Error('closed'), { code: 'ECO
 
 const ignore = (): void => {}
 
-/** Reads the begin of an answer. A longer one ends its connection. */
+/** Reads the beginning of an answer. If the answer is longer, its connection is closed. */
 async function receive(response: IncomingMessage): Promise<Received> {
   const chunks: Buffer[] = []
   let length = 0
@@ -206,7 +206,7 @@ const broken = ['ECONNRESET', 'EPIPE', 'ECONNABORTED']
 const silent = `The endpoint did not answer within ${patience / 1000} seconds.`
 const stopped = 'The service stopped during the attempt.'
 
-/** A short reason without addresses or names of the network of the service. */
+/** A short reason that contains no addresses or names of the service's network. */
 function reasonOf(error: unknown, ended: AbortSignal): string {
   if (ended.aborted) return ended.reason
   if (error instanceof RefusedTarget) return error.message

@@ -3,7 +3,7 @@ import type { Arriving } from './arriving.ts'
 import { type Fault, HeaderLines, malformed } from './header-lines.ts'
 import { hasFraming, headOf } from './message-head.ts'
 
-/** Chunk extensions are ignored; of one content they may have this many bytes. */
+/** How many bytes the chunk extensions of one content may have; they are ignored. */
 const mostExtensions = 16_384
 const sizePattern =
   /^([\da-f]{1,13})((?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*)\r\n$/i
@@ -19,7 +19,7 @@ export class ContentReader {
   #extensions = 0
   #trailers: HeaderLines | null = null
   readonly #mostTrailers: number
-  /** The content within the bytes that are read now. */
+  /** The range of content within the bytes that are being read. */
   #piece = { from: 0, to: 0 }
 
   /** `length` is null for chunks. */
@@ -48,7 +48,7 @@ export class ContentReader {
     }
   }
 
-  /** Hands over the content within bytes that have been read. */
+  /** Passes on the content within the bytes that have been read. */
   flush(bytes: Buffer): void {
     const { from, to } = this.#piece
     if (to === from) return

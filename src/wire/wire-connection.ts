@@ -34,7 +34,7 @@ export interface WireHandlers {
   readonly request: TakeRequest
   /** Answers bytes that are no message; the head is as far as it could be read. */
   readonly refuse: (fault: Fault, head: MessageHead, connection: WireConnection) => void
-  /** What a reader of content is given in place of its rest. */
+  /** The error that a reader of content gets in place of the rest. */
   readonly failure: (fault: Fault) => unknown
   /** Called if nothing was sent for the time that was set on the socket. */
   readonly timeout: (socket: Socket) => void
@@ -46,7 +46,7 @@ const cr = 13
 const noBytes = Buffer.alloc(0)
 const noHead: MessageHead = { method: '', target: '', http: '', headers: {}, raw: [] }
 
-/** What can be read of a head that is incomplete or malformed. */
+/** The readable part of a head that is incomplete or malformed. */
 function refusedHead(bytes: Buffer | null, from: number): MessageHead {
   if (!bytes) return noHead
   const lines = new HeaderLines()
@@ -65,7 +65,7 @@ export class WireConnection {
   readonly #clock: () => number
   /** Whether nothing more is read. */
   #over = false
-  /** Bytes that are not read yet: an incomplete line, or what follows too many messages. */
+  /** Bytes that are not read yet: an incomplete line, or messages beyond the limit. */
   #rest: Buffer | null = null
   readonly #lines = new HeaderLines()
   /** Whether a head has arrived in part. */
@@ -110,7 +110,7 @@ export class WireConnection {
     return this.#pending === 0 && !this.#over && !this.#content && !this.#partial
   }
 
-  /** Ends what takes too long. */
+  /** Ends messages that take too long. */
   check(): void {
     const { limits } = this.#handlers
     const waited = this.#clock() - this.#since
@@ -225,7 +225,7 @@ export class WireConnection {
     this.#over = !keepAlive
   }
 
-  /** All content of a message has arrived. */
+  /** Called when all content of a message has arrived. */
   #complete(bytes: Buffer): void {
     this.#content?.flush(bytes)
     this.#content?.arriving.finish()
@@ -233,7 +233,7 @@ export class WireConnection {
     this.#over = !this.#keepAlive
   }
 
-  /** Nothing more is read; the content that was arriving fails, or else the fault has an answer of its own. */
+  /** Stops reading. If a content was arriving, its reader gets the fault; otherwise the fault is answered. */
   #fail(fault: Fault, bytes: Buffer | null = null, head: MessageHead = refusedHead(this.#rest, 0)): number {
     if (bytes) this.#content?.flush(bytes)
     this.#over = true
@@ -250,7 +250,7 @@ export class WireConnection {
     if (this.#discarded > mostDiscarded) this.socket.destroy()
   }
 
-  /** The client has closed its side: it still gets its answers. */
+  /** Called when the client has closed its side: it still gets its answers. */
   #end(): void {
     if (this.#over) return
     if (this.#content || this.#partial) return void this.#fail({ kind: 'ended', reason: '' })
