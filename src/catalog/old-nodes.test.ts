@@ -1,4 +1,7 @@
-/** Proves that requests during a rolling upgrade wait for the rows that were there, and not for those that keep coming. The store. */
+/**
+ * Old nodes: requests during a rolling upgrade wait for rows that old nodes wrote before, not for rows that they keep
+ * writing. The store.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '../flow/outcome.ts'

@@ -1,4 +1,4 @@
-/** Courier: finds the endpoints that have deliveries which are due, and has them sent. Part 6. R210. */
+/** Courier: finds the endpoints with due deliveries, and starts sending them. Part 6. R210. */
 import { tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'
 import { AttemptRecords } from './attempt-records.ts'

@@ -1,4 +1,4 @@
-/** Delivery context: what the dispatch of events and the sending of deliveries need, and the writes that both make. Part 6. */
+/** Delivery context: the context of the dispatch of events and the sending of deliveries, and the writes that both make. Part 6. */
 import { listKeys } from '../auth/key-table.ts'
 import { isInForce } from '../auth/keys.ts'
 import type { RowWriter } from '../effects/row-writer.ts'

@@ -1,4 +1,4 @@
-/** Delivery tables: how far each endpoint has come, and the deliveries that are due. Part 6. R210. */
+/** Delivery tables: the position of each endpoint in the events, and the deliveries that are due. Part 6. R210. */
 import type { EffectReadResult } from '../flow/plan.ts'
 import type { Table, TableOperation } from '../flow/table.ts'
 import { relayTable } from '../ledgers/outbox.ts'

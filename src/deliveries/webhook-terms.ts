@@ -1,4 +1,7 @@
-/** Webhook terms: what a process knows about webhooks besides the declaration: its secrets, and where it may send. Part 6. */
+/**
+ * Webhook terms: the options of webhooks that a process has besides the declaration: its secrets, and the addresses that it
+ * may send to. Part 6.
+ */
 import type { ServiceWorld } from '../flow/world.ts'
 import type { PrivateTargets, TargetRules } from '../webhooks/address-guard.ts'
 import { type SealedSecrets, sealedSecrets } from '../webhooks/sealed-secrets.ts'

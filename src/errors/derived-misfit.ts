@@ -1,4 +1,4 @@
-/** Derived misfit: the refusal of a write from which a value would follow that its field refuses. Part 7, errors. */
+/** Derived misfit: the refusal of a write after which a derived value would not fit its field. Part 7, errors. */
 import { Problem, type Violation } from './problem.ts'
 
 interface DerivedPlace {

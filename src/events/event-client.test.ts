@@ -1,4 +1,4 @@
-/** The client of a stream of events: what it reads, where it goes on, and when it gives up. */
+/** The client of a stream of events: what it reads, where it resumes, and when it gives up. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'

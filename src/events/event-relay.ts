@@ -1,4 +1,4 @@
-/** Event relay: gives committed events their positions, tells the streams, and deletes old events. Part 6. R230. */
+/** Event relay: gives committed events their positions, passes them to the streams, and deletes old events. Part 6. R230. */
 import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'

@@ -1,4 +1,4 @@
-/** Reaction tables: how far each reaction has come, and the events that it could not handle yet. Part 6. R231. */
+/** Reaction tables: the position of each reaction, and the events that it could not handle yet. Part 6. R231. */
 
 import { type Table, type TableOperation, type TablePlan, tablePlan } from '../flow/table.ts'
 import { positionTable } from '../ledgers/outbox.ts'

@@ -84,7 +84,7 @@ export interface Store {
   readonly close: () => Promise<void>
 }
 
-/** The pauses before work is tried again that the store refused, in milliseconds. */
+/** The pauses before background work is retried, in milliseconds. */
 const failurePauses = [1000, 2000, 4000]
 
 /** Repeats background work after a failure of the store, such as a conflict with another write. */

@@ -1,4 +1,4 @@
-/** Shared turns: processes whose handlers keep meeting each other at rows take turns at them, by a lease of each row. R226. */
+/** Shared turns: if handlers of several processes keep changing the same rows, the processes take turns, by a lease of each row. R226. */
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { type Table, type TableOperation, tablePlan } from '../flow/table.ts'

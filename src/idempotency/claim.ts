@@ -1,4 +1,4 @@
-/** Claim: an idempotency key as the store keeps it, and the answer to a retry. Part 4, idempotency of POST. */
+/** Claim: an idempotency key in the form that the store keeps, and the answer to a retry. Part 4, idempotency of POST. */
 
 import { hash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'

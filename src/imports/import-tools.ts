@@ -1,4 +1,4 @@
-/** Import tools: what the corridor hands to an import. R238. */
+/** Import tools: the functions and data that the corridor passes to an import. R238. */
 import type { Decisions } from '../flow/decision.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan, RowRights } from '../flow/plan.ts'

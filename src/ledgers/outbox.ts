@@ -550,8 +550,8 @@ function storedEvent(context: StoreContext, one: EventOf, joined: EventRows): St
 const mostSwept = 500
 
 /**
- * Deletes the oldest events, up to the first that is younger than a time: readers tell by the lowest position whether they
- * missed events. The newest event stays, as the marks of SQLite are counted from it.
+ * Deletes the oldest events, up to the first that is younger than a time: readers detect by the lowest position that they
+ * have missed events. The newest event stays, as the marks of SQLite are counted from it.
  */
 export function* sweepEvents({ dialect }: StoreContext, { before }: SweepEvents): Steps<Outcome> {
   const { mark, itemsOf } = dialect

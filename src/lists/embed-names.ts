@@ -1,4 +1,4 @@
-/** Embed names: reads what `embed` names, `customer,lines.product`. Part 4, list parameters. R232. */
+/** Embed names: reads the names in `embed`, `customer,lines.product`. Part 4, list parameters. R232. */
 import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { EmbedTree } from '../flow/intent.ts'

@@ -1,4 +1,4 @@
-/** Held position: how far a consumer of events has come, under a lease that one process has at a time. Part 6. R231. */
+/** Held position: the position of a consumer in the events, under a lease that one process holds at a time. Part 6. R231. */
 import type { ServerContext } from '../corridor/server-context.ts'
 import { addReaction, findReaction, keepReaction, type ReactionRow, takeReaction } from '../events/reaction-tables.ts'
 import { rowsIn } from '../flow/outcome.ts'

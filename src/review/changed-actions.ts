@@ -1,4 +1,4 @@
-/** Changed actions: mistakes in what a change says of transitions or operations, for both alike. Part 9, versions. */
+/** Changed actions: mistakes in the parts of a change about transitions or operations, which both share. Part 9, versions. */
 import { type DeclarationPath, report } from '../check/field-check.ts'
 import { type DeclarationFault, nameHint } from '../check/kind-options.ts'
 import { boundsOf, isNarrower } from '../fields/bounds.ts'

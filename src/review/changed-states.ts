@@ -1,4 +1,4 @@
-/** Changed states: mistakes in what a change says of transitions, their inputs, and the states that allow writes. Part 9, versions. */
+/** Changed states: mistakes in the parts of a change about transitions, their inputs, and the states that allow writes. Part 9, versions. */
 import { type DeclarationPath, report } from '../check/field-check.ts'
 import { type DeclarationFault, hasMember } from '../check/kind-options.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'

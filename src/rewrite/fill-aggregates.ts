@@ -1,4 +1,4 @@
-/** Fill aggregates: computes the sums, numbers, least and greatest values of a row from the rows that belong or refer to it. The store. */
+/** Fill aggregates: computes the sums, counts, minimums and maximums of a row from the rows that belong or refer to it. The store. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'

@@ -1,4 +1,7 @@
-/** Behaviour: what a declaration does with writes that nodes of another declaration would leave out. Part 3, states. */
+/**
+ * Behaviour: what nodes of a declaration do at a write, such as events and timers, and nodes of another declaration may not
+ * do. Part 3, states.
+ */
 import { type DerivedValue, isSameJson, type ShapedField } from './shape.ts'
 
 type Guard = 'change' | 'remove' | 'while'

@@ -1,4 +1,4 @@
-/** Row rights: what a caller may do in one request, where that depends on rows. Part 5, authentication. */
+/** Row rights: the rights of a caller in one request, if they depend on rows. Part 5, authentication. */
 
 import { Problem } from '../errors/problem.ts'
 import { type Caller, permits } from '../flow/caller.ts'

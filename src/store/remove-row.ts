@@ -1,4 +1,4 @@
-/** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The store. */
+/** Removes a row and its dependents, or returns which dependents prevent it, and leaves tombstones. The store. */
 
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { readWaiting } from '../catalog/old-nodes.ts'

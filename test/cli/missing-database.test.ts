@@ -95,7 +95,7 @@ test('a file without tables is refused in three lines by commands that read, and
   }
 })
 
-/** A database of something else, and files that are no database. */
+/** A database of another program, and files that are not databases. */
 function elsewhere(): string {
   const cwd = folder(files)
   mkdirSync(join(cwd, 'data/shop-files'), { recursive: true })

@@ -8,7 +8,7 @@ import { publishingShop } from '../help/publishing.ts'
 
 const as = { account: 'acc_1', scopes: ['secrets', 'reactions:read', 'reactions:write'] }
 
-/** A shop whose publisher records what it is given, and how it is used by a test. */
+/** A shop whose publisher records the events that it receives, and the functions with which a test uses it. */
 function recordingShop(
   database: string,
   act: (events: readonly PublishedEvent[]) => void | Promise<void> | readonly RefusedEvent[] = () => {},

@@ -74,7 +74,7 @@ async function did(node: Node, wanted: number, ...request: Parameters<Node['ask'
   return answer
 }
 
-/** The same requests with other values, so that revisions are equal and contents are not. */
+/** Sends the same requests with other values, so that revisions are equal and contents differ. */
 async function change(node: Node, note: string): Promise<void> {
   await did(node, 200, 'PATCH', '/orders/ord_a', { note })
   await did(node, 200, 'PATCH', '/orders/ord_a', { note: `${note}!` })

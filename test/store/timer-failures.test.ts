@@ -69,7 +69,7 @@ test('R223: a database that is away delays transitions, and each takes place onc
     await goOn()
   }
   for (const stop of stops) await stop()
-  const held = 800 - (await moved()) // by the two nodes, whose leases the outages left behind
+  const held = 800 - (await moved()) // leases of the two nodes that the outages left behind
   const late = await opened(t, server.url, lease)
   assert.equal(await runDueTimers(late.timers), held)
   assert.equal(server.psql('SELECT revision, count(*) FROM tasks GROUP BY 1'), '2|800')
