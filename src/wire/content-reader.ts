@@ -1,5 +1,5 @@
 /** Content reader: reads the content of one message, of a declared length or in chunks. Part 8, body size. */
-import type { Arriving } from './arriving.ts'
+import type { ContentBuffer } from './content-buffer.ts'
 import { type Fault, HeaderLines, malformed } from './header-lines.ts'
 import { hasFraming, headOf } from './message-head.ts'
 
@@ -10,7 +10,7 @@ const sizePattern =
 const [cr, lf] = [13, 10]
 
 export class ContentReader {
-  readonly arriving: Arriving
+  readonly buffer: ContentBuffer
   /** Whether all of it has been read. */
   done = false
   #step: 'content' | 'size' | 'chunk' | 'chunk end' | 'trailers'
@@ -23,8 +23,8 @@ export class ContentReader {
   #piece = { from: 0, to: 0 }
 
   /** `length` is null for chunks. */
-  constructor(arriving: Arriving, length: number | null, mostTrailers: number) {
-    this.arriving = arriving
+  constructor(buffer: ContentBuffer, length: number | null, mostTrailers: number) {
+    this.buffer = buffer
     this.#step = length === null ? 'size' : 'content'
     this.#left = length ?? 0
     this.#mostTrailers = mostTrailers
@@ -53,7 +53,7 @@ export class ContentReader {
     const { from, to } = this.#piece
     if (to === from) return
     this.#piece = { from: 0, to: 0 }
-    this.arriving.push(bytes.subarray(from, to))
+    this.buffer.push(bytes.subarray(from, to))
   }
 
   #takeContent(bytes: Buffer, at: number): number {

@@ -1,7 +1,7 @@
 /** Wire connection: reads the messages of one socket, one after the other, and keeps their times. Part 1, requests. */
 import type { Socket } from 'node:net'
 import type { World } from '../flow/world.ts'
-import { Arriving } from './arriving.ts'
+import { ContentBuffer } from './content-buffer.ts'
 import { ContentReader } from './content-reader.ts'
 import { type Fault, HeaderLines, skipEmptyLines } from './header-lines.ts'
 import { linger, mostDiscarded } from './linger.ts'
@@ -11,7 +11,7 @@ import { WrittenAnswer } from './written-answer.ts'
 /** Takes a request when its head has arrived; `content` is null if the head announces none. */
 type TakeRequest = (
   head: MessageHead,
-  content: Arriving | null,
+  content: ContentBuffer | null,
   answer: WrittenAnswer,
   connection: WireConnection,
 ) => void
@@ -100,7 +100,7 @@ export class WireConnection {
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#over = true
-      this.#content?.arriving.fail(new Error('The client has disconnected.'))
+      this.#content?.buffer.fail(new Error('The client has disconnected.'))
       this.#answer?.cut()
     })
   }
@@ -116,7 +116,7 @@ export class WireConnection {
     const waited = this.#clock() - this.#since
     if (this.#over) return
     if (this.#content) {
-      if (waited > limits.requestTimeout && !this.#content.arriving.flowing) this.#fail({ kind: 'late', reason: '' })
+      if (waited > limits.requestTimeout && !this.#content.buffer.flowing) this.#fail({ kind: 'late', reason: '' })
     } else if (this.#partial || this.#count === 0) {
       if (waited > limits.headersTimeout) this.#fail({ kind: 'late', reason: '' })
     } else if (this.#pending > 0) return
@@ -212,7 +212,7 @@ export class WireConnection {
     const tunnel = method === 'CONNECT'
     const keepAlive = kept && !tunnel && methods.has(method) && ++this.#count < limits.requests
     const announced = headers['content-length'] !== undefined || length === null
-    const content = announced && !tunnel ? new Arriving(this.socket) : null
+    const content = announced && !tunnel ? new ContentBuffer(this.socket) : null
     this.#keepAlive = keepAlive
     this.#pending++
     if (content && length !== 0) {
@@ -228,7 +228,7 @@ export class WireConnection {
   /** Called when all content of a message has arrived. */
   #complete(bytes: Buffer): void {
     this.#content?.flush(bytes)
-    this.#content?.arriving.finish()
+    this.#content?.buffer.finish()
     this.#content = null
     this.#over = !this.#keepAlive
   }
@@ -240,7 +240,7 @@ export class WireConnection {
     this.#partial = false
     const content = this.#content
     this.#content = null
-    if (content) content.arriving.fail(this.#handlers.failure(fault))
+    if (content) content.buffer.fail(this.#handlers.failure(fault))
     else this.#handlers.refuse(fault, head, this)
     return bytes?.length ?? 0
   }

@@ -1,4 +1,4 @@
-/** Arriving: the content of a message as it arrives, kept until it is read or dropped. Part 8, body size. */
+/** Content buffer: the content of a message as it arrives, kept until it is read or discarded. Part 8, body size. */
 
 /** When this many bytes are buffered, reading from the connection pauses until they have been taken. */
 const mostKept = 65_536
@@ -9,7 +9,7 @@ interface Source {
   readonly resume: () => void
 }
 
-export class Arriving {
+export class ContentBuffer {
   /** Whether all of the message has arrived. */
   complete = false
   /** Whether the content may take any time, so that the request timeout does not apply. */
