@@ -55,7 +55,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
   const readings = openReadings(context, world)
-  const looking = { world, pool, read, context, snapshot: { short, long }, counts, connect, readings }
+  const reading = { world, pool, read, context, snapshot: { short, long }, counts, connect, readings }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,
@@ -69,7 +69,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   })
   clock.follow(async () => pool.share())
   const execute: Store['execute'] = (plan, follows) =>
-    isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(looking, plan)
+    isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(reading, plan)
   const isBehind = () => runStepsAsync(checkBacklog(context), read)
   const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))

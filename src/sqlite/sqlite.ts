@@ -122,7 +122,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     rows.clear()
     totals.clear()
   })
-  const looking = {
+  const reading = {
     context,
     run,
     snapshot,
@@ -136,7 +136,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     patience,
     world,
   }
-  const writes = batchedWrites({ ...looking, db })
+  const writes = batchedWrites({ ...reading, db })
   const presence = nodePresence({
     world,
     dialect: sqliteDialect,
@@ -162,11 +162,11 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
     if (isWritePlan(plan)) return writes.join(plan)
     try {
-      const outcome = runSqliteRead(looking, plan)
+      const outcome = runSqliteRead(reading, plan)
       return outcome instanceof Promise ? outcome.catch(throwFailure) : outcome
     } catch (error) {
       if (!isBusy(error)) throw sqliteFailure(error)
-      return retryWhileBusy(() => runSqliteRead(looking, plan), looking)
+      return retryWhileBusy(() => runSqliteRead(reading, plan), reading)
     }
   }
   const behind = (): boolean => {
