@@ -13,7 +13,7 @@ import { isSameJson } from '../rows/collection.ts'
 import type { EndpointContext } from './item.ts'
 
 /** The refused write, for messages such as `cannot be changed`. */
-type Refused = 'changed' | 'removed' | 'written below'
+type RefusedWrite = 'changed' | 'removed' | 'written below'
 
 /** Refuses a transition until nodes that do not know its state have stopped. */
 export function admitOpen(
@@ -128,7 +128,7 @@ function admitState(
   context: EndpointContext,
   today: Resource,
   document: Document,
-  { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: Refused },
+  { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: RefusedWrite },
 ): void {
   const { title, state, is, words } = stateWords(context, today, document)
   if (allowed.includes(state)) return

@@ -131,7 +131,7 @@ export function* readFailure(context: ReactionRoutesContext, intent: Intent): Re
 }
 
 /** What a caller can do about a failure: retry it or skip its event. */
-export interface Settling {
+export interface FailureAction {
   readonly name: string
   readonly status: 200 | 202
   readonly summary: string
@@ -140,7 +140,7 @@ export interface Settling {
   readonly steps: (intent: Intent) => Generator<Plan, FailureRow, Outcome>
 }
 
-export const retries: Settling = {
+export const retries: FailureAction = {
   ...{ name: 'retries', status: 202, summary: 'Tries an event again that a reaction has failed at' },
   says: 'The failure, whose event will be tried.',
   *steps(intent) {
@@ -152,7 +152,7 @@ export const retries: Settling = {
   },
 }
 
-export const skips: Settling = {
+export const skips: FailureAction = {
   ...{ name: 'skips', status: 200, summary: 'Gives an event up that a reaction has failed at' },
   says: 'The failure as it was; later events of its item go on.',
   *steps(intent) {

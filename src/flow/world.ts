@@ -154,7 +154,7 @@ export async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
 }
 
 /** A part of a service that a stop ends. */
-export interface Ending {
+export interface StoppablePart {
   /** Its name in messages. */
   readonly what: string
   readonly end: () => unknown
@@ -167,10 +167,13 @@ const [longestStop, shortestEnd] = [10_000, 1000]
  * Ends all parts one after the other, even if one of them fails. Returns the parts that had not ended in time: a part that
  * never ends must not prevent the others, and the process, from ending.
  */
-export async function endAll(world: Pick<World, 'after' | 'monotonic'>, endings: readonly Ending[]): Promise<string[]> {
+export async function endAll(
+  world: Pick<World, 'after' | 'monotonic'>,
+  endings: readonly StoppablePart[],
+): Promise<string[]> {
   const until = world.monotonic() + longestStop
   const late: string[] = []
-  const ended = async ({ what, end }: Ending): Promise<void> => {
+  const ended = async ({ what, end }: StoppablePart): Promise<void> => {
     const left = Math.max(shortestEnd, until - world.monotonic())
     await within(world, left, Promise.resolve(end()), () => void late.push(what))
   }

@@ -44,7 +44,7 @@ export interface HandledRequest {
 const mostDepth = 5
 
 /** A decision that was made, with the revision and the proposed write that it was made for. */
-interface Decided {
+interface MadeDecision {
   readonly revision: number
   readonly proposed: string
   readonly row: HeldRow
@@ -58,7 +58,7 @@ export class HandledRun implements Decisions {
   /** The rows whose turn it has. */
   #turn: ReadonlySet<string> = new Set()
   #rows: RequestRows | null = null
-  #decided = new Map<string, Decided>()
+  #decided = new Map<string, MadeDecision>()
   /** The pending writes whose announced rows handlers have read. */
   readonly follows = new Set<Promise<Outcome>>()
   /** The output of the operation that was called, and its input; null until its handler has run. */

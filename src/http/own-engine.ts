@@ -25,7 +25,7 @@ export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
     methods: new Set(METHODS),
     request: (head, content, answer, connection) => {
       const call = callOfHead(head, connection, context, content && contentOf(head, content, answer, context))
-      serve({ call, request: new Received(connection, content), response: answer })
+      serve({ call, request: new ReceivedMessage(connection, content), response: answer })
     },
     refuse: (fault, head, connection) => {
       const { socket } = connection
@@ -38,7 +38,7 @@ export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
 }
 
 /** The parts of a received message that the answer needs. */
-class Received {
+class ReceivedMessage {
   readonly #connection: WireConnection
   readonly #content: ContentBuffer | null
   constructor(connection: WireConnection, content: ContentBuffer | null) {

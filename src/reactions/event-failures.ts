@@ -15,12 +15,12 @@ import type { IsEnding } from '../flow/world.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
 
 /** Why an event was not handled; `err` may be any value that code throws. */
-export interface Failed {
+export interface EventFault {
   readonly err: unknown
 }
 
 /** Handles an event; null if it succeeds. */
-type Handle = (event: StoredEvent, tries: number) => Promise<Failed | null>
+type Handle = (event: StoredEvent, tries: number) => Promise<EventFault | null>
 
 type FailureState = Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>
 type KnownFailure = Pick<FailureRow, 'reaction' | 'event' | 'tries' | 'due'>
@@ -63,7 +63,7 @@ export class EventFailures {
    * Stores that an event has failed. If an erasure has emptied the event meanwhile, the reason is not stored, and the event
    * is tried again at once.
    */
-  async add(event: StoredEvent, { err }: Failed): Promise<void> {
+  async add(event: StoredEvent, { err }: EventFault): Promise<void> {
     await this.#store(event)
     const current = await this.#event(event.id)
     if (current?.doc === event.doc) await this.#keep({ reaction: this.#name, event: event.id, ...untried }, event, err)

@@ -8,7 +8,7 @@ import type { StoredEvent } from '../flow/found-row.ts'
 import type { EventPage } from '../flow/outcome.ts'
 import { runAll, within } from '../flow/world.ts'
 import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
-import { EventFailures, type Failed } from './event-failures.ts'
+import { EventFailures, type EventFault } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 
 /** The name of its position and its failures; names of reactions cannot have a dot. */
@@ -114,7 +114,7 @@ export class PublishRun {
     }
   }
 
-  async #sendAgain(event: StoredEvent): Promise<Failed | null> {
+  async #sendAgain(event: StoredEvent): Promise<EventFault | null> {
     const reasons = await this.#publish([event])
     return reasons.has(event.id) ? { err: reasons.get(event.id) } : null
   }

@@ -9,7 +9,7 @@ import { timestampOf } from '../formats/time-texts.ts'
 import { errorOf } from '../handlers/handler-fault.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { makeActivity } from '../telemetry/activity.ts'
-import { EventFailures, type Failed } from './event-failures.ts'
+import { EventFailures, type EventFault } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 import { serviceCalls } from './service-calls.ts'
 
@@ -104,7 +104,7 @@ export class ReactionRun {
     )
   }
 
-  async #handle(event: StoredEvent, tries: number): Promise<Failed | null> {
+  async #handle(event: StoredEvent, tries: number): Promise<EventFault | null> {
     const { reactions } = this.#context.server.world.state.of(makeActivity, null)
     const count = (result: string): void => reactions.add(this.#name, result)
     try {

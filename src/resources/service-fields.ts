@@ -109,14 +109,14 @@ const statusFields: Fields = {
   request: f.text({ ...byService, optional: true, writeOnly: true, max: 1_000_000 }),
 }
 
-type Statused = Pick<ResourceDeclaration, 'operations' | 'access'>
+type DeclaredActions = Pick<ResourceDeclaration, 'operations' | 'access'>
 
 /** Whether a resource is that of the statuses; a declared one may have its name if no operation is asynchronous. */
 export const isStatusResource = ({ states }: Pick<ResourceDeclaration, 'states'>): boolean =>
   states?.entered !== undefined
 
 /** The resource of the statuses; undefined if no operation is asynchronous. */
-function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration | undefined {
+function statusDeclaration(resources: readonly DeclaredActions[]): ResourceDeclaration | undefined {
   const served = resources.filter(({ operations = {} }) => Object.values(operations).some((one) => one.asynchronous))
   // Each row is visible only to callers that may call its operation, and of their account if it works on items of accounts.
   const rules = served.flatMap(({ access, operations = {} }) => [access, ...Object.values(operations)])

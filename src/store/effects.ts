@@ -18,13 +18,13 @@ import { writeRow } from './write-row.ts'
 type LastStates = Map<string, WrittenRow>
 
 /** The state that a write and its effects share. */
-interface EffectCourse {
+interface EffectRun {
   readonly last: LastStates
   /** Changes that are joined into one for each row, as a total may follow from several rows. They are performed last. */
   readonly joined: Map<string, { readonly effect: RowChange; readonly locked: ReadResult | undefined }>
 }
 
-const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
+const newCourse = (): EffectRun => ({ last: new Map(), joined: new Map() })
 
 /**
  * With `held`, the rows that effects are decided from are locked when they are read. The outcome has the last state of the
@@ -35,7 +35,7 @@ export function* writeWithEffects(
   proposed: RowWrite,
   current: ReadResult | null,
   held: boolean,
-  outer: EffectCourse | null = null,
+  outer: EffectRun | null = null,
 ): Steps<Outcome> {
   let plan = proposed
   const context = ofService(callerContext)
@@ -117,7 +117,7 @@ function* decideConsequences(
 }
 
 /** Performs the consequences of rows that a cascade removed. */
-function* followRemoved(context: StoreContext, outcome: Outcome, outer: EffectCourse | null): Steps<Outcome> {
+function* followRemoved(context: StoreContext, outcome: Outcome, outer: EffectRun | null): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
   const course = outer ?? newCourse()
   const effects: Effect[] = []
@@ -131,8 +131,8 @@ function* performEffects(
   context: StoreContext,
   effects: readonly Effect[],
   rows: Map<string, ReadResult>,
-  outer: EffectCourse | null,
-  course: EffectCourse,
+  outer: EffectRun | null,
+  course: EffectRun,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
     if (!isRowChange(effect)) {
@@ -149,7 +149,7 @@ function* performEffects(
   return outer ? null : yield* performJoined(context, course)
 }
 
-function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectCourse): void {
+function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectRun): void {
   const earlier = joined.get(name)
   const acts = [...(earlier?.effect.joins?.acts ?? []), ...(effect.joins?.acts ?? [])]
   const all = earlier && effect.joins ? { ...earlier.effect, ...effect, ...effect.joins.change(acts) } : effect
@@ -157,7 +157,7 @@ function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResul
 }
 
 /** Performs the joined changes and their own effects, as totals of totals. */
-function* performJoined(context: StoreContext, course: EffectCourse): Steps<Outcome | null> {
+function* performJoined(context: StoreContext, course: EffectRun): Steps<Outcome | null> {
   for (let [next] = course.joined; next; [next] = course.joined) {
     const [name, { effect, locked }] = next
     course.joined.delete(name)
@@ -173,7 +173,7 @@ function* performChange(
   context: StoreContext,
   effect: RowChange,
   rows: Map<string, ReadResult>,
-  course: EffectCourse,
+  course: EffectRun,
 ): Steps<Outcome | null> {
   const name = rowName(context, effect)
   const [locked, written] = [rows.get(name), course.last.get(name)]

@@ -10,7 +10,14 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { type ContentStore, type Ending, endAll, type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import {
+  type ContentStore,
+  endAll,
+  type Log,
+  type ServiceWorld,
+  type StoppablePart,
+  serviceWorld,
+} from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
@@ -130,7 +137,7 @@ async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | 
 
 /** Starts the parts of a service. If one fails, the parts before it end; the store stays open, as the caller has opened it. */
 export async function runService(declared: Service, options: RunOptions): Promise<WorkingService> {
-  const ends: Ending[] = []
+  const ends: StoppablePart[] = []
   try {
     return await startParts(declared, options, ends)
   } catch (error) {
@@ -153,7 +160,7 @@ async function startParts(
     privateTargets = false,
     ...options
   }: RunOptions,
-  ends: Ending[],
+  ends: StoppablePart[],
 ): Promise<WorkingService> {
   const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null

@@ -24,7 +24,7 @@ export interface EmbeddingResource extends ShownResource {
   readonly challenge: string
 }
 
-type Asking = Pick<RequestContext, 'caller' | 'carried' | 'world'>
+type EmbedRequest = Pick<RequestContext, 'caller' | 'carried' | 'world'>
 
 /** The resources that are embedded by the names of `embed`. */
 type EmbedLevel = (name: string) => Embedded
@@ -51,9 +51,14 @@ export interface Embedder {
   readonly collections: () => readonly string[]
   /** Refuses a caller that may not read one of the named resources or fields. R169. */
   readonly admit: (tree: EmbedTree, caller: Caller) => void
-  readonly plan: (tree: EmbedTree, request: Asking) => readonly RowEmbed[]
+  readonly plan: (tree: EmbedTree, request: EmbedRequest) => readonly RowEmbed[]
   /** The members of `_embedded` for each of the rows of an answer. */
-  readonly texts: (tree: EmbedTree, request: Asking, rows: readonly EmbeddedRows[], count: number) => readonly string[]
+  readonly texts: (
+    tree: EmbedTree,
+    request: EmbedRequest,
+    rows: readonly EmbeddedRows[],
+    count: number,
+  ) => readonly string[]
   /** The resources that are embedded, and whether callers may see them differently. */
   readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
 }
@@ -185,7 +190,12 @@ function admitNames(
   }
 }
 
-function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, request: Asking): readonly RowEmbed[] {
+function planLevel(
+  level: EmbedLevel,
+  from: ShownResource,
+  tree: EmbedTree,
+  request: EmbedRequest,
+): readonly RowEmbed[] {
   const read = documentReader(from, request)
   return [...tree].map(([name, below]) => {
     const { relation, shown, list, pairing, below: next } = level(name)
@@ -208,7 +218,7 @@ function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, requ
 export function pairEmbeds(
   { shown, rows, fields }: Pairing,
   listed: ShownResource,
-  request: Asking,
+  request: EmbedRequest,
 ): readonly RowEmbed[] {
   if (fields.length === 0) return []
   const read = documentReader(listed, request)
@@ -218,7 +228,12 @@ export function pairEmbeds(
 }
 
 /** The items of a list with the fields of their pairs, which are the last of its embedded rows. */
-export function withPairs(items: readonly string[], pairing: Pairing, request: Asking, rows: EmbeddedRows): string[] {
+export function withPairs(
+  items: readonly string[],
+  pairing: Pairing,
+  request: EmbedRequest,
+  rows: EmbeddedRows,
+): string[] {
   const members = pairMembers(pairing, request, rows)
   return items.map((item, row) => withPair(item, members[rows.parts[row]?.from ?? -1] ?? ''))
 }
@@ -226,7 +241,7 @@ export function withPairs(items: readonly string[], pairing: Pairing, request: A
 type Documents = readonly Readonly<Record<string, unknown>>[]
 
 /** The documents of rows in the version, converted once for all names. */
-function documentReader(shown: ShownResource, { caller, world }: Asking): (rows: StoredRows) => Documents {
+function documentReader(shown: ShownResource, { caller, world }: EmbedRequest): (rows: StoredRows) => Documents {
   let last: { readonly rows: StoredRows; readonly documents: Documents } | null = null
   return (rows) => {
     if (last?.rows !== rows) last = { rows, documents: documentsIn(shown, { caller, world }, rows) }
@@ -234,7 +249,11 @@ function documentReader(shown: ShownResource, { caller, world }: Asking): (rows:
   }
 }
 
-function documentsIn(shown: ShownResource, { caller, world }: Omit<Asking, 'carried'>, rows: StoredRows): Documents {
+function documentsIn(
+  shown: ShownResource,
+  { caller, world }: Omit<EmbedRequest, 'carried'>,
+  rows: StoredRows,
+): Documents {
   try {
     return JSON.parse(`[${convertedRows(shown, viewNow(shown, caller, world), rows)}]`)
   } catch (error) {
@@ -246,7 +265,7 @@ function documentsIn(shown: ShownResource, { caller, world }: Omit<Asking, 'carr
 function embeddedTexts(
   level: EmbedLevel,
   tree: EmbedTree,
-  request: Asking,
+  request: EmbedRequest,
   embeddedRows: readonly EmbeddedRows[],
   count: number,
 ): readonly string[] {

@@ -22,7 +22,7 @@ export function headText(status: number, headers: Readonly<Record<string, string
 const none: readonly Listener[] = []
 
 /** The parts of the request and the connection that an answer needs. */
-interface Outlet {
+interface AnswerContext {
   readonly socket: Socket
   /** The header lines that state how long the connection is kept. */
   readonly keptAlive: string
@@ -54,10 +54,10 @@ export class WrittenAnswer {
   #ended = false
   #over = false
   #listeners: readonly Listener[] = none
-  readonly #outlet: Outlet
+  readonly #outlet: AnswerContext
   readonly #asked: Pick<MessageHead, 'method' | 'http'>
 
-  constructor(outlet: Outlet, request: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
+  constructor(outlet: AnswerContext, request: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
     this.#outlet = outlet
     this.#asked = request
     this.last = !keepAlive
