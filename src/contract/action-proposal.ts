@@ -115,7 +115,7 @@ function actionsText({ renamed, withdrawn, added, changed }: ActionParts): strin
 const isKept = <T extends { readonly to: string }>(had: T, has: T | undefined): has is T => has?.to === had.to
 
 /** The code of the transitions and timers that the new version lacks, except for the renamed transition. */
-function goneCode(before: ResourceContract, is: TransitionsByKind, formerName?: string): Code {
+function goneCode(before: ResourceContract, is: Actions, formerName?: string): Code {
   const { transitions = {}, timed = {} } = before.states ?? {}
   const lost = Object.entries(transitions).filter(
     ([name, one]) => !isKept(one, is.transitions[name]) && name !== formerName,
@@ -127,8 +127,8 @@ function goneCode(before: ResourceContract, is: TransitionsByKind, formerName?: 
   ])
 }
 
-type TransitionsByKind = Pick<StateContract, 'transitions' | 'timed'>
-const nothing: TransitionsByKind = { transitions: {}, timed: {} }
+type Actions = Pick<StateContract, 'transitions' | 'timed'>
+const nothing: Actions = { transitions: {}, timed: {} }
 
 /** For a field that clients wrote: the transitions without required input that lead to its values. */
 function writtenCode({ fields }: ResourceContract, { field, transitions }: StateContract): string | undefined {
@@ -188,7 +188,7 @@ function withdrawnCode(
   name: string,
   { from, to, input }: TransitionContract,
   { paths }: ResourceContract,
-  { transitions }: TransitionsByKind,
+  { transitions }: Actions,
 ): string | undefined {
   const [path, methods] = Object.entries(paths).find(([one]) => one.endsWith(`/${name}`)) ?? []
   const access = methods?.POST

@@ -35,7 +35,10 @@ const fastAnswer = 1000
 /** How long taken deliveries wait to be sent. Then they are free again: the endpoint may have been changed, or others may send them. */
 const longestQueue = 1000
 /** The operation that takes up to N deliveries, by N. */
-const takings = [...Array.from({ length: mostConnections + 1 }, (_, limit) => takeSends(limit)), takeSends(mostTaken)]
+const takeOperations = [
+  ...Array.from({ length: mostConnections + 1 }, (_, limit) => takeSends(limit)),
+  takeSends(mostTaken),
+]
 
 interface CourierEndpoint {
   readonly endpoint: string
@@ -183,7 +186,7 @@ export class EndpointCourier {
   }
 
   #take(limit: number): Promise<readonly SendRow[]> {
-    const taking = takings[Math.min(limit, takings.length - 1)] as (typeof takings)[number]
+    const taking = takeOperations[Math.min(limit, takeOperations.length - 1)] as (typeof takeOperations)[number]
     return rowsOf<SendRow>(this.#terms.context, tablePlan(taking, { ...this.#taking, ...this.#endpoint }))
   }
 

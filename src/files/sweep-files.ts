@@ -11,14 +11,14 @@ interface SweepContext {
 }
 
 /** Longer than an upload may wait for its write, so that no row can name a content that is removed. */
-const rest = 24 * 60 * 60 * 1000
+const gracePeriod = 24 * 60 * 60 * 1000
 
 export async function sweepFiles(
   { store, world: { due, contents } }: SweepContext,
   isEnding = notEnding,
 ): Promise<void> {
   if (contents === null) return
-  const time = due() - rest
+  const time = due() - gracePeriod
   for (let names: readonly string[] | null = null; names?.length !== 0; ) {
     names = rowsIn(await store.execute(tablePlan(unusedContents, { time }))).map(({ name }) => String(name))
     for (const name of names) {

@@ -8,7 +8,7 @@ import type { Store } from '../flow/store.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, ReadsChanged } from './handler-fault.ts'
-import { laidOver } from './laid-over.ts'
+import { listWithWrites } from './list-with-writes.ts'
 import { announcedName } from './turns.ts'
 
 /** A row that handlers read or write. */
@@ -121,7 +121,7 @@ export class RequestRows {
     this.#lists.push({ list, documents })
     const others = [...this.#rows.values()].filter((row) => row !== decided && row.part !== 'read')
     const written = others.filter((row) => row.resource === resource)
-    return laidOver(resource, list, JSON.parse(`[${documents}]`), written)
+    return listWithWrites(resource, list, JSON.parse(`[${documents}]`), written)
   }
 
   /** Marks a row as written by a handler. */

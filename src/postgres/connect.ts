@@ -156,7 +156,7 @@ function connectionOver(
   let open = true
   let waiting = 0
   let warnings = 0
-  let heard = 0
+  let progressAt = 0
   let corked = false
 
   const ended = Promise.withResolvers<void>()
@@ -174,7 +174,7 @@ function connectionOver(
     if (code === '01000' && severity !== 'NOTICE') warnings++
   })
   const stopWatch = every(silence / 4, () => {
-    if (waiting > 0 && monotonic() - heard > silence) {
+    if (waiting > 0 && monotonic() - progressAt > silence) {
       over()
       stream.destroy(Object.assign(new Error('The server does not answer.'), { code: 'ETIMEDOUT' }))
     }
@@ -194,7 +194,7 @@ function connectionOver(
   function ask({ text, values, lists, flush }: DatabaseQuery): Promise<readonly ResultRow[]> {
     if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
     const bound = lists ? encodeLists(lists) : values
-    if (waiting++ === 0) heard = monotonic()
+    if (waiting++ === 0) progressAt = monotonic()
     if (flush) stream.cork()
     else cork()
     // Behind a transaction pooler, prepared statements do not stay with a connection.
@@ -202,7 +202,7 @@ function connectionOver(
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--
-        heard = monotonic()
+        progressAt = monotonic()
       }
       const wire = wireQuery(
         { text, values: bound, statement },
@@ -240,7 +240,7 @@ function connectionOver(
   return {
     ask,
     waiting: () => waiting,
-    stalled: () => (waiting === 0 ? 0 : monotonic() - heard),
+    stalled: () => (waiting === 0 ? 0 : monotonic() - progressAt),
     warnings: () => warnings,
     isOpen: () => open,
     ended: ended.promise,

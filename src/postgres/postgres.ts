@@ -33,7 +33,7 @@ export interface PostgresStoreDeps extends PreparedStore {
   /** Timeouts to set in each transaction, for pooled connections, which do not keep them; null otherwise. */
   readonly times: ConnectionTimeouts | null
   /** Whether the state of the database can be read. */
-  readonly tells: boolean
+  readonly readsState: boolean
   readonly engine: Engine
   readonly clock: PostgresClock
 }
@@ -51,7 +51,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const long = context.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
   const short = engine.plansOnce ? begin(still, forceGenericPlan) : long
-  const counts = deps.tells
+  const counts = deps.readsState
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
   const readings = openReadings(context, world)

@@ -73,7 +73,7 @@ export function collectionOf(
     ...behaviourOf(declaration, context.events),
     ...(hasEvents(declaration, context.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
-    ...memoryOfDeleted(declaration, settings),
+    ...tombstoneTerms(declaration, settings),
   }
 }
 
@@ -81,7 +81,7 @@ export function collectionOf(
  * How long tombstones are kept, and whether deleted rows leave them: with a retention of zero they are needed only if
  * clients choose ids.
  */
-function memoryOfDeleted({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
+function tombstoneTerms({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
   const mayUseIdsAgain = key !== undefined || resource.id === 'client' || (methods?.includes('create') ?? true)
   return { retention, leavesTombstones: retention !== 0 || mayUseIdsAgain }
 }

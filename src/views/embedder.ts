@@ -24,7 +24,7 @@ export interface EmbeddingResource extends ShownResource {
   readonly challenge: string
 }
 
-type EmbedRequest = Pick<RequestContext, 'caller' | 'carried' | 'world'>
+type Viewer = Pick<RequestContext, 'caller' | 'carried' | 'world'>
 
 /** The resources that are embedded by the names of `embed`. */
 type EmbedLevel = (name: string) => Embedded
@@ -51,14 +51,9 @@ export interface Embedder {
   readonly collections: () => readonly string[]
   /** Refuses a caller that may not read one of the named resources or fields. R169. */
   readonly admit: (tree: EmbedTree, caller: Caller) => void
-  readonly plan: (tree: EmbedTree, request: EmbedRequest) => readonly RowEmbed[]
+  readonly plan: (tree: EmbedTree, request: Viewer) => readonly RowEmbed[]
   /** The members of `_embedded` for each of the rows of an answer. */
-  readonly texts: (
-    tree: EmbedTree,
-    request: EmbedRequest,
-    rows: readonly EmbeddedRows[],
-    count: number,
-  ) => readonly string[]
+  readonly texts: (tree: EmbedTree, request: Viewer, rows: readonly EmbeddedRows[], count: number) => readonly string[]
   /** The resources that are embedded, and whether callers may see them differently. */
   readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
 }
@@ -190,12 +185,7 @@ function admitNames(
   }
 }
 
-function planLevel(
-  level: EmbedLevel,
-  from: ShownResource,
-  tree: EmbedTree,
-  request: EmbedRequest,
-): readonly RowEmbed[] {
+function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, request: Viewer): readonly RowEmbed[] {
   const read = documentReader(from, request)
   return [...tree].map(([name, below]) => {
     const { relation, shown, list, pairing, below: next } = level(name)
@@ -218,7 +208,7 @@ function planLevel(
 export function pairEmbeds(
   { shown, rows, fields }: Pairing,
   listed: ShownResource,
-  request: EmbedRequest,
+  request: Viewer,
 ): readonly RowEmbed[] {
   if (fields.length === 0) return []
   const read = documentReader(listed, request)
@@ -228,12 +218,7 @@ export function pairEmbeds(
 }
 
 /** The items of a list with the fields of their pairs, which are the last of its embedded rows. */
-export function withPairs(
-  items: readonly string[],
-  pairing: Pairing,
-  request: EmbedRequest,
-  rows: EmbeddedRows,
-): string[] {
+export function withPairs(items: readonly string[], pairing: Pairing, request: Viewer, rows: EmbeddedRows): string[] {
   const members = pairMembers(pairing, request, rows)
   return items.map((item, row) => withPair(item, members[rows.parts[row]?.from ?? -1] ?? ''))
 }
@@ -241,7 +226,7 @@ export function withPairs(
 type Documents = readonly Readonly<Record<string, unknown>>[]
 
 /** The documents of rows in the version, converted once for all names. */
-function documentReader(shown: ShownResource, { caller, world }: EmbedRequest): (rows: StoredRows) => Documents {
+function documentReader(shown: ShownResource, { caller, world }: Viewer): (rows: StoredRows) => Documents {
   let last: { readonly rows: StoredRows; readonly documents: Documents } | null = null
   return (rows) => {
     if (last?.rows !== rows) last = { rows, documents: documentsIn(shown, { caller, world }, rows) }
@@ -249,11 +234,7 @@ function documentReader(shown: ShownResource, { caller, world }: EmbedRequest): 
   }
 }
 
-function documentsIn(
-  shown: ShownResource,
-  { caller, world }: Omit<EmbedRequest, 'carried'>,
-  rows: StoredRows,
-): Documents {
+function documentsIn(shown: ShownResource, { caller, world }: Omit<Viewer, 'carried'>, rows: StoredRows): Documents {
   try {
     return JSON.parse(`[${convertedRows(shown, viewNow(shown, caller, world), rows)}]`)
   } catch (error) {
@@ -265,7 +246,7 @@ function documentsIn(
 function embeddedTexts(
   level: EmbedLevel,
   tree: EmbedTree,
-  request: EmbedRequest,
+  request: Viewer,
   embeddedRows: readonly EmbeddedRows[],
   count: number,
 ): readonly string[] {
