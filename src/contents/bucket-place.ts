@@ -38,7 +38,8 @@ export function bucketPlace(text: string, { environment }: Pick<World, 'environm
     )
   const endpoint = endpointOf(named ?? `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`)
   const style = query.get('pathStyle') ?? ''
-  if (!['', 'true', 'false'].includes(style)) throw new Error('pathStyle is neither true nor false.')
+  if (!['', 'true', 'false'].includes(style))
+    throw new Error('pathStyle must be true or false; by default it follows from the endpoint.')
   // Certificates of servers do not cover names of buckets with dots.
   const isInPath = style === '' ? named !== undefined || bucket.includes('.') : style === 'true'
   if (!isInPath && isIP(endpoint.hostname.replace(/^\[|\]$/g, '')) > 0)

@@ -123,7 +123,7 @@ export function applyPreconditions(call: Call, reply: Reply, coding: string | nu
   if (!holds)
     throw new Problem(
       'precondition-failed',
-      'The resource has changed.',
+      'The resource has changed since the state that the condition names. Read it again without the condition.',
       current === undefined ? {} : { headers: { ETag: current } },
     )
   const tag = matchedTag(call, preconditions, reply, coding)

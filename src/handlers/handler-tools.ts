@@ -151,7 +151,7 @@ export class HandlerTools {
       const { resource, now } = row
       const declared = resource.machine?.transitions.find((one) => one.name === transition)
       if (!declared)
-        throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
+        throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is not one of its transitions.`)
       admitState(resource, now, declared.from, { transition })
       const input = readFaultless(writesWrongly(name), () => readInput(declared.input, body, resource.settings))
       const { time, caller, rows } = this.#context

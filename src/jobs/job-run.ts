@@ -148,7 +148,7 @@ export class JobRun {
     })
     lost.catch(() => {})
     const returned = await within(sources.world, settings.timeout, Promise.race([run, lost]), () => {
-      throw new Problem('timeout', 'The operation took too long.')
+      throw new Problem('timeout', `It took longer than the limit of ${settings.timeout / 1000} seconds.`)
     })
     return outputText(operation, returned, resource)
   }

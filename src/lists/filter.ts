@@ -98,7 +98,11 @@ function readComparison(
 
 /** R194: the current fields cannot answer every filter of an older version. */
 const unanswerableFilter = (name: string): Violation =>
-  queryViolation('unsupported-filter', name, `${name} is no longer supported in this version.`)
+  queryViolation(
+    'unsupported-filter',
+    name,
+    `${name} is no longer supported in this version. Leave it out, or use a later version.`,
+  )
 
 function readSet(
   name: string,

@@ -153,7 +153,7 @@ export function refuseParameters(
   const violations = nameViolations(parameters, (name) => accepted.includes(name), accepted, settings)
   for (const [name, value] of parameters)
     if (name === dryRun && accepted.includes(name) && value !== 'true' && value !== 'false')
-      violations.push(queryViolation('invalid-parameter-value', name, `${name} has to be true or false.`))
+      violations.push(queryViolation('invalid-parameter-value', name, `${name} must be true or false.`))
   if (violations.length > 0) throw invalidQuery(violations)
   return null
 }
