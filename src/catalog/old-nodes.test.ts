@@ -32,7 +32,7 @@ test('a request goes on after the rows that it found, while old nodes write more
   assert.equal(begun.length, 2)
 })
 
-test('a request that comes during a batch waits for another one, which others share', async () => {
+test('a request that arrives during a batch waits for the next batch, which several requests share', async () => {
   const { begun, convertBatch, end } = batches()
   const keepUp = sharedCatchUp(() => true, convertBatch)
   const first = keepUp()

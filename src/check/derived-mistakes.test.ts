@@ -80,7 +80,7 @@ describe('derived fields', () => {
     )
   })
 
-  test('derived values do not tell what their readers may not read', () => {
+  test('derived values do not reveal values that their readers may not read', () => {
     const secret = {
       cost: f.decimal({ scale: 2, read: 'costs:read' } as never),
       rate: f.decimal({ scale: 2, derived: true }),
@@ -131,7 +131,7 @@ describe('derived fields', () => {
     )
   })
 
-  test('functions do not read the values of others, which could tell what those readers may not know', () => {
+  test('functions do not read fields that readers of their field may not read', () => {
     const both = { price: f.integer(), once: f.integer({ derived: true }), twice: f.integer({ derived: true }) }
     const derived = {
       once: ({ price }: { price: number }) => price,

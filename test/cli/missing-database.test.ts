@@ -131,7 +131,7 @@ describe('a file of something else', { concurrency: 2 }, () => {
     assert.equal(code, 1)
     assert.match(stderr, tables)
   })
-  test('gets the tables of a service beside its own, if an operator applies them', async () => {
+  test('gets the tables of a service in addition to its own, if an operator applies them', async () => {
     const cwd = elsewhere()
     const applied = await run(['migrate', 'apply', 'api.ts', ...other], { cwd })
     assert.equal(applied.code, 0, applied.stderr)

@@ -137,7 +137,7 @@ test('although the database does not answer: streams end before the requests und
   assert.ok(performance.now() - since < 40_000)
 })
 
-test('although a bucket does not answer: an upload is broken off, and nothing of it goes on', async (t) => {
+test('although a bucket does not answer: an upload is broken off completely', async (t) => {
   const bucket = await standIn()
   t.after(bucket.close)
   Object.assign(process.env, bucket.environment)

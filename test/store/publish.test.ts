@@ -132,7 +132,7 @@ for (const [name, place] of places) {
     assert.deepEqual((await own.send('GET', failures)).data, [])
   })
 
-  test(`one process at a time publishes, and the other one goes on when it stops, on ${name}`, async (t) => {
+  test(`one process at a time publishes, and the other one continues when it stops, on ${name}`, async (t) => {
     const { url } = await place(t)
     const entered = Promise.withResolvers<void>()
     const leaving = Promise.withResolvers<void>()

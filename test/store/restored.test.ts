@@ -102,7 +102,7 @@ async function eventsOf(
 }
 
 for (const [name, make] of places) {
-  test(`R121, R122, R148: after a restore no strong tag stands for two contents on ${name}`, async (t) => {
+  test(`R121, R122, R148: after a restore no strong tag names two contents on ${name}`, async (t) => {
     const place = await make(t)
     const known = new Map<string, string>()
     let node = nodeOn(place, api)

@@ -23,10 +23,10 @@ for (const [name, place] of places) {
   test(`R223: what a killed node had begun is finished by another, late and once, ${name}`, async (t) =>
     outlastsKills(t, await place(t)))
 
-  test(`R223: what another node has carried out after the lease of a slow one is not done again by that, ${name}`, async (t) =>
+  test(`R223: a slow node does not repeat transitions that another node carried out after its lease ended, ${name}`, async (t) =>
     outlastsSlowNode(t, await place(t)))
 
-  test(`R223: what another node has carried out is not done again by one that starts meanwhile, ${name}`, async (t) =>
+  test(`R223: a node that starts does not repeat transitions that another node has carried out meanwhile, ${name}`, async (t) =>
     outlastsFirstStart(t, await place(t)))
 
   test(`R223: two runs of one process carry out each transition once and leave none, ${name}`, async (t) =>
