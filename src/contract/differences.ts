@@ -124,13 +124,11 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
 /** A lower quota or a new one breaks consumers. */
 function tierDifferences(before: Contract, after: Contract): Difference[] {
   const broken = (place: string, says: string) => makeDifference(place, 'breaking', says, 'Leave it as it was.')
-  const [was, is] = [before.usualTier, after.usualTier]
-  const usual =
-    was === is
-      ? []
-      : is === null
-        ? [makeDifference('tiers', 'additive', 'Callers have no quota any more.')]
-        : [broken('tiers', `Callers have the quotas of ${is}${was === null ? '' : `, not those of ${was}`}.`)]
+  const usualDifferences = (was: string | null, is: string | null): Difference[] => {
+    if (was === is) return []
+    if (is === null) return [makeDifference('tiers', 'additive', 'Callers have no quota any more.')]
+    return [broken('tiers', `Callers have the quotas of ${is}${was === null ? '' : `, not those of ${was}`}.`)]
+  }
   const declared = compareMembers(before.tiers, after.tiers, (tier, had, has) => {
     const place = `tiers.${tier}`
     if (!has) return [broken(place, `The tier ${tier} is gone.`)]
@@ -146,7 +144,7 @@ function tierDifferences(before: Contract, after: Contract): Difference[] {
       return more ? [makeDifference(`${place}.${name}`, 'additive', says)] : [broken(`${place}.${name}`, says)]
     })
   })
-  return [...usual, ...declared]
+  return [...usualDifferences(before.usualTier, after.usualTier), ...declared]
 }
 
 const quotaText = ({ quota, window, partition }: QuotaContract): string =>

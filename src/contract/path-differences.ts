@@ -141,14 +141,11 @@ const ruleBreadth = (rule: string): number => ['authenticated', 'public'].indexO
 const isWiderRule = (was: string, is: string): boolean =>
   ruleBreadth(is) > ruleBreadth(was) || was.split(' or ').every((one) => is.split(' or ').includes(one))
 
-const ruleText = (rule: string): string =>
-  rule.includes('items where ')
-    ? `known callers, as far as they have ${rule}`
-    : rule === 'public'
-      ? 'everybody'
-      : rule === 'authenticated'
-        ? 'known callers'
-        : `callers with ${rule}`
+function ruleText(rule: string): string {
+  if (rule.includes('items where ')) return `known callers, as far as they have ${rule}`
+  if (rule === 'public') return 'everybody'
+  return rule === 'authenticated' ? 'known callers' : `callers with ${rule}`
+}
 
 /** Consumers send these names in `embed`: a lost name breaks, a new one adds. R232. */
 function embedDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {

@@ -86,8 +86,8 @@ function checkRecorded(
   if (kinds.size > 0) return
   const whose = collection.account === null ? '' : ` of the account "${key.account}"`
   const emptied = [...counts.values()].reduce((all, own) => all + (own.get(idempotencyKeys) ?? 0), 0)
-  const keys = `${emptied === 1 ? 'One idempotency key' : `${emptied} idempotency keys`} with its id`
-  const also = emptied === 0 ? '' : ` ${keys} ${isDry ? 'would be' : emptied === 1 ? 'was' : 'were'} emptied.`
+  const [keys, be] = emptied === 1 ? ['One idempotency key', 'was'] : [`${emptied} idempotency keys`, 'were']
+  const also = emptied === 0 ? '' : ` ${keys} with its id ${isDry ? 'would be' : be} emptied.`
   throw commandError(
     `There is no item ${key.id} in ${name}${whose}, and nothing is recorded of one.${also}`,
     collection.account === null ? 'Look at its id.' : 'Look at its id, and name its account:  --account ID',

@@ -19,12 +19,13 @@ export async function sweepFiles(
 ): Promise<void> {
   if (contents === null) return
   const time = due() - gracePeriod
-  for (let names: readonly string[] | null = null; names?.length !== 0; ) {
-    names = rowsIn(await store.execute(tablePlan(unusedContents, { time }))).map(({ name }) => String(name))
-    for (const name of names) {
+  for (;;) {
+    const unused = rowsIn(await store.execute(tablePlan(unusedContents, { time })))
+    if (unused.length === 0) return
+    for (const { name } of unused) {
       if (isEnding()) return
-      await contents.remove(name) // before its record, so that no content is left without one
-      await store.execute(tablePlan(forgetContent, { name, time }))
+      await contents.remove(String(name)) // before its record, so that no content is left without one
+      await store.execute(tablePlan(forgetContent, { name: String(name), time }))
     }
   }
 }

@@ -64,7 +64,9 @@ const groupId = (members: readonly (readonly [name: string, value: unknown])[]):
     .join('&')
 
 function compareParts(a: string | null, b: string | null, isNumeric: boolean, nullsFirst: boolean): number {
-  if (a === null || b === null) return a === b ? 0 : (a === null) === nullsFirst ? -1 : 1
+  if (a === null && b === null) return 0
+  if (a === null) return nullsFirst ? -1 : 1
+  if (b === null) return nullsFirst ? 1 : -1
   return isNumeric ? compareCells(BigInt(a), BigInt(b)) : compareCells(a, b)
 }
 

@@ -162,8 +162,9 @@ export async function draftPlans(
 ): Promise<Omit<MigrationPlan, 'checksum' | 'name'>[]> {
   const last = plans.at(-1)?.to
   const before = last ? { layout: finishedLayout(last), former: null } : null
-  const dialect =
-    target === 'sqlite' ? sqliteDialect : (last ? last.spread : target === 'citus') ? citusDialect : postgresDialect
+  const isDistributed = last ? last.spread : target === 'citus'
+  const serverDialect = isDistributed ? citusDialect : postgresDialect
+  const dialect = target === 'sqlite' ? sqliteDialect : serverDialect
   const { after, steps } = await asCommandError(() => {
     refuseSearchOn(target, collectionsOf(service))
     return changeBetween(before, collectionsOf(service), dialect, tablesOf(service))
