@@ -166,7 +166,7 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
 /** The methods whose rules pairs need. */
 const pairMethods = ['read', 'create', 'replace', 'remove']
 
-/** The sound pairs, and the resources with those that these are stored in. */
+/** The pairs without mistakes, and all resources with those that pairs are stored in. */
 export function withPairResources(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
   const { resources, pairs, settings } = context
   const stored = Object.entries(pairs).flatMap(([name, pair]): [string, unknown][] => {

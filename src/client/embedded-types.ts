@@ -85,6 +85,6 @@ type PairMemberIn<D, P> = P extends readonly [infer Name extends PairName<D>] ? 
 type EmbeddedItem<D, R extends ResourceName<D>, B extends string> = Row<D, R> & Embedded<D, R, B>
 
 export interface Embedding<E> {
-  /** What is embedded in `_embedded`, where the resource declares it: `embed: ['customer', 'lines.product']`. */
+  /** The names to embed, if the resource declares `embed`: `embed: ['customer', 'lines.product']`. */
   readonly embed?: readonly E[]
 }

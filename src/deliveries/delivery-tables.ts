@@ -59,7 +59,7 @@ export const deliveryTables: readonly Table[] = [cursorTable, sendTable, account
 const byId = { id: 'id' } as const
 const byEndpoint = { endpoint: 'endpoint' } as const
 
-/** The last position that an event has got, in the transaction of a change. */
+/** Reads the position of the last event, in the transaction of a change. */
 export const findHead: TableOperation = { do: 'find', table: relayTable, where: { name: 'name' } }
 
 /** How many endpoints an account may have. */

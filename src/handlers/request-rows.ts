@@ -171,7 +171,7 @@ export class RequestRows {
     for (const row of this.#rows.values()) {
       const { resource, key, current, before, now, part, entered, revision } = row
       if (part === 'read') continue
-      if (listed.has(resource.name)) return null // lists cannot be announced, and the next request may read this one
+      if (listed.has(resource.name)) return null // only rows can be announced, and the next request may read this list
       if (revision === 0) continue
       if (part === 'requested' || current === null || before === null || now === null) return null
       const change = { key, time: this.time, current, before, always: entered, entered }

@@ -78,8 +78,8 @@ export function collectionOf(
 }
 
 /**
- * How long tombstones are kept, and whether deleted rows leave them: with a retention of zero they are needed only if
- * clients choose ids.
+ * How long tombstones are kept, and whether deleted rows leave them: with a retention of zero only if an id may be used
+ * again, that is, with a `key`, with ids that clients choose, or if the resource offers `create`.
  */
 function tombstoneTerms({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
   const mayUseIdsAgain = key !== undefined || resource.id === 'client' || (methods?.includes('create') ?? true)

@@ -105,7 +105,7 @@ function* wrongTotals(
   return collection.aggregates.map(({ field }) => field).filter(isWrong)
 }
 
-/** The ids of items that keys belong to, but that are neither there nor deleted; only if every deletion leaves a tombstone. */
+/** The ids of items that keys belong to, but that are neither there nor deleted; only if tombstones are kept for ever. */
 function* orphanedKeys({ dialect }: StoreContext, { collection }: PreparedCollection): Steps<readonly string[]> {
   const { account, composite, retention, table } = collection
   if (account !== null || composite || retention !== null || dialect.distribute) return []
