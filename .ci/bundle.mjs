@@ -10,7 +10,7 @@ const { exports, dependencies, peerDependencies } = createRequire(import.meta.ur
 const root = realpathSync(fileURLToPath(new URL('..', import.meta.url)))
 const path = (name) => join(root, 'src', `${name}.ts`)
 
-/** What users import, the command line, and the programs of threads. */
+/** The modules that users import, the command line, and the programs of threads. */
 const entries = new Set([
   ...Object.values(exports).flatMap(({ 'bylaw-source': source }) => /^\.\/src\/(.+)\.ts$/.exec(source)?.[1] ?? []),
   ...['cli/main', 'sqlite/thread', 'terminal/watchdog'],
@@ -23,7 +23,7 @@ function closure(names, importsOf) {
   return modules
 }
 
-/** The modules of the larger files; otherwise who uses what would cut them into fifty. */
+/** The modules of the larger chunks; otherwise the bundler would split them into fifty by their users. */
 const files = {}
 const grouping = {
   name: 'grouping',

@@ -189,7 +189,7 @@ await serve()
 const { scripts } = JSON.parse(readFileSync(resolve(packed, 'package.json'), 'utf8'))
 for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
   assert.ok(!(name in scripts), `the script ${name}`)
-// What the README says of types and of its own files is enough.
+// The types and files that the README names are enough for a project.
 const beginner = resolve(folder, 'beginner')
 mkdirSync(beginner)
 // Browsers load the client, so neither it nor what it imports may load a module of Node.

@@ -11,7 +11,7 @@ const [events, medianBound, p99Bound] = [200, 250, 1000]
 const consumers = ['stream', 'endpoint', 'reaction'] as const
 type Consumer = (typeof consumers)[number]
 
-/** For each consumer of events, when the event of each item arrived there. */
+/** By consumer, the time at which the event of each item arrived. */
 const arrivalTimes = new Map<Consumer, Map<string, number>>(consumers.map((one) => [one, new Map()]))
 const recordArrival = (consumer: Consumer, id: string): void => {
   const times = arrivalTimes.get(consumer) as Map<string, number>

@@ -9,7 +9,10 @@ import type { RunningServer } from './server.ts'
 const resourceCounts = [10, 100, 1000]
 const versionCounts = [1, 2, 3, 4, 5]
 const connectionCounts = [1, 100, 1000, 10_000]
-/** The highest rate is measured with these. With 1,000 connections, the service would refuse requests, as too many come at once. */
+/**
+ * The numbers of connections for the highest rate. With 1,000 connections, the service would refuse requests, as too many
+ * arrive at once.
+ */
 const loadedCounts = [1, 100]
 /** How many items are read, of all resources together. */
 const items = 1000

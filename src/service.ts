@@ -293,7 +293,7 @@ export function service<const D extends Declaration>(
 
 const standardLists: ServiceLists = { operations: standardOperations, effects: [], kinds: standardKinds }
 
-/** Makes a service with other lists than the standard ones. */
+/** Makes a service with given lists of operations, effects and routes in place of the standard ones. */
 export function serviceWith<D extends Declaration>(
   declaration: D,
   lists: Partial<ServiceLists>,
@@ -382,7 +382,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
 
-/** Batches, events and reactions are no resources that are stored, but have the settings and the description of one. */
+/** Batches, events and reactions are not stored resources, but need the settings and the description of one. */
 const unstored = (description: string, prefix?: string): ResourceDeclaration => ({
   ...{ fields: {}, access: 'public', methods: [], description },
   ...(prefix !== undefined && { prefix }),

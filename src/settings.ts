@@ -69,7 +69,7 @@ function words<const T extends string>(
   }
 }
 
-/** The same setting with one more allowed word, which stands for null. */
+/** A setting that also allows the word `off`, which is read as null. */
 function orOff<In, T, const W extends string>(
   setting: Setting<In, T>,
   off: W,
@@ -148,7 +148,7 @@ const fromFeaturesSetting: Setting<FeatureChoice | 'changes' | 'off', FeatureCho
   local: false,
 }
 
-/** URLs resolve dot segments, so a path with one would never be asked for. */
+/** URLs resolve dot segments, so no request could have a path with one. */
 const basePath = /^(?:\/[a-z0-9][\w.~-]*)*$/i
 
 const pagePath = /^(?!\/(?:healthz|readyz|openapi|v\d+)(?:\/|$))(?:\/[a-z0-9-]+)+$/

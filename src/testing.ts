@@ -251,7 +251,7 @@ function eventsOf(server: ServerContext) {
   return { relay, finish, close }
 }
 
-/** Calls at the same time share the next run; one that has begun may have missed the newest events. */
+/** Concurrent calls share the next run, as the current run may have missed the newest events. */
 function sharingRuns(run: () => Promise<void>): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined

@@ -33,7 +33,7 @@ describe('pages in a browser', { skip: without('chromium') }, () => {
     await service?.stop()
   })
 
-  /** A page of the service, with the addresses that it asked for and the errors that it showed. */
+  /** Opens a page of the service; returns it with the URLs that it requested and the errors that it logged. */
   async function opened(path: string, screen: BrowserContextOptions = {}) {
     const context = await browser.newContext({ bypassCSP: false, ...screen })
     const page = await context.newPage()
@@ -45,7 +45,7 @@ describe('pages in a browser', { skip: without('chromium') }, () => {
     return { page, asked, errors, close: () => context.close() }
   }
 
-  /** The rules of axe that the page breaks. They are run by the debugger, as the page allows no script of others. */
+  /** The rules of axe that the page breaks. The debugger runs them, as the page allows no foreign scripts. */
   async function violations(page: Page): Promise<string[]> {
     const session = await page.context().newCDPSession(page)
     await session.send('Runtime.evaluate', { expression: axe.source })

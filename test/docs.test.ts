@@ -102,7 +102,7 @@ describe('the consumers of docs/events.md', () => {
   const blocks = blocksOf(readFileSync('docs/events.md', 'utf8'))
   const notes = { prefix: 'not', fields: { text: f.text() }, access: 'public' } as const
 
-  /** The command is given the path of the program, and builds it if it has to. */
+  /** Passes the path of the program to the command, which builds it if necessary. */
   async function checkConsumer(t: TestContext, language: string, command: (file: string) => readonly string[]) {
     const page = await Page.open()
     t.after(() => page.close())
@@ -114,13 +114,13 @@ describe('the consumers of docs/events.md', () => {
       const { json } = await send('POST', '/notes', { json: { text: 'a' } })
       return `note.created ${json.id}`
     }
-    /** Nothing follows the place that is stored. */
+    /** Whether the stored position is that of the last event. */
     const isStored = async (): Promise<boolean> => {
       const place = join(page.folder, 'cursor.txt')
       const cursor = existsSync(place) ? readFileSync(place, 'utf8') : ''
       return cursor !== '' && (await send('GET', `/events?cursor=${cursor}`)).json.data.length === 0
     }
-    /** Runs the consumer until it has stored its place; one that is started again goes on from there. */
+    /** Runs the consumer until it has stored its position; if it is started again, it continues from there. */
     const consumed = async (lines: readonly string[]): Promise<void> => {
       const child = spawn(program, words, { cwd: page.folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
       const ended = once(child, 'exit')

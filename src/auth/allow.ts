@@ -28,7 +28,7 @@ export function allowAccount({ account }: Caller, { name, collection }: Pick<Res
   throw new Problem('access-denied', message)
 }
 
-/** The caller, and how it can present better credentials. */
+/** The caller, and the parts of the challenge that a refusal for missing credentials has. */
 export interface ChallengeContext {
   readonly caller: Caller
   readonly challenge: string

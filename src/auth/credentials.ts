@@ -48,7 +48,10 @@ export function refuseCredentialsInTarget(
   if (start >= 0) refuseCredentialsInForm(target.slice(start + 1), credentialNames, 'query')
 }
 
-/** The same for OPTIONS; a preflight is answered, so that the page can read the error of its actual request. R164, R174. */
+/**
+ * As `refuseCredentialsInTarget`, for OPTIONS, except that a preflight is answered: the page can then read the error of its
+ * actual request. R164, R174.
+ */
 export function refuseCredentialsInOptions(
   { target, headers }: Pick<Call, 'target' | 'headers'>,
   scheme: Pick<AuthScheme, 'credentialNames'>,
@@ -56,7 +59,7 @@ export function refuseCredentialsInOptions(
   if (headers['access-control-request-method'] === undefined) refuseCredentialsInTarget(target, scheme)
 }
 
-/** The same for the body, a form, an object or a JSON Patch; a declared field may have such a name. R164. */
+/** As `refuseCredentialsInTarget`, for the body: a form, an object or a JSON Patch. A declared field may have such a name. R164. */
 export function refuseCredentialsInBody(
   { body, patch }: Pick<RequestContext, 'body' | 'patch'>,
   { about, resource: { byName, settings } }: Pick<Route, 'about' | 'resource'>,

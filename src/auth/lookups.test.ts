@@ -60,7 +60,7 @@ test('addresses take turns: a long queue of one does not delay the first look-up
   assert.equal(await other, 'GOOD')
 })
 
-test('one statement is under way at a time, and a failure reaches all its callers', async () => {
+test('one statement runs at a time, and its failure reaches all its callers', async () => {
   let fail: (error: Error) => void = () => {}
   let asked = 0
   const world = testWorld()

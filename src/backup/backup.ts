@@ -66,7 +66,7 @@ export const formText = (steps: readonly SchemaStep[], declaration: string): str
     ? ''
     : `\nIts tables are not as ${declaration} declares them; \`bylaw migrate apply\` changes them after a restore.`
 
-/** The file of a database; refuses those that are no files. */
+/** The file of a database; refuses a database that is not a file. */
 export async function sqliteFileOf(database: string, declaration: string): Promise<string> {
   if (isPostgresUrl(database)) throw postgresRefusal(database, declaration)
   const file = await asCommandError(() => fileOf(database))

@@ -101,7 +101,7 @@ function namedAs(input: CommandInput, declaration: string): string {
   return flag?.from === '--database' ? `${declaration} --database ${withoutPassword(flag.text)}` : declaration
 }
 
-/** The keys that are valid again, as far as the replaced database tells; without it, all that are valid. */
+/** Lists the valid keys that the replaced database had revoked; all valid keys if there is no replaced database. */
 async function keysText(service: Service, { database, named, aside }: RestoredDatabase): Promise<string> {
   const valid = await validKeys(service, database)
   if (valid === null)

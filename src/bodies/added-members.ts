@@ -33,7 +33,7 @@ function embeddedMembers(
     const there = resources.get(resource) as Resource
     const embeddable = new Set(embeddableNames(there, resources))
     const below = names.flatMap((path) => (path.startsWith(`${name}.`) ? path.slice(name.length + 1) : []))
-    // The schema of its items has the names that it can embed itself.
+    // The schema of an item already has the names that its resource can embed.
     const inner = below.every((one) => embeddable.has(one)) ? {} : embeddedMembers(there, below, resources, schemas)
     const more = { ...inner, ...(pair !== undefined && schemas.pair(resources.get(pair) as Resource)) }
     const item = { ...schemas.item(there) }

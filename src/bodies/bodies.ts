@@ -29,7 +29,7 @@ export function itemRef(resource: Resource, context: SchemaContext): ComponentRe
     return putBodySchema(resource, '', context, shownSchema(resource, links, context))
   const { bodies, putRecursive } = context.components
   return putRecursive('schemas', schemaNames(resource, ''), (ref) => {
-    bodies.form(bodyName(itemRef, resource), () => ref) // known before it is made, as what it embeds may embed it
+    bodies.form(bodyName(itemRef, resource), () => ref) // known before it is made: embedded resources may embed it
     const item = (one: Resource) => cachedBodyRef(itemRef, one, context)
     const embedded = embeddedProperty(resource, context.resources, { item, pair: (one) => pairProperty(one, context) })
     return shownSchema(resource, { ...links, ...embedded }, context)
@@ -50,7 +50,7 @@ export function pairProperty(pair: Resource, context: SchemaContext): DocumentPa
   return { _pair: schema }
 }
 
-/** The schema of an item as an event carries it, without links and without what reads embed. */
+/** The schema of an item as an event carries it, without links and without embedded items. */
 export const recordedRef = (resource: Resource, context: SchemaContext): ComponentRef => {
   const hasMore = linksProperty(resource, context) !== null || embeddableNames(resource, context.resources).length > 0
   if (!hasMore) return itemRef(resource, context)

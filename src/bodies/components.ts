@@ -16,7 +16,7 @@ type ComponentKind = (typeof componentKinds)[number]
 export interface Components {
   /** Stores a part under the first of the names that is free, or already has the same part. */
   readonly put: (kind: ComponentKind, names: readonly [string, ...string[]], part: DocumentPart) => ComponentRef
-  /** The same for a part that contains references to itself: it is made when its name is taken. */
+  /** As `put`, for a part that contains references to itself: `make` receives the reference. */
   readonly putRecursive: (
     kind: ComponentKind,
     names: readonly [string, ...string[]],

@@ -7,7 +7,7 @@ import type { InputField } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 
 interface ExampleSources {
-  /** A part of unique values, which makes them new. */
+  /** A text that is added to unique values, so that they differ from the values of other items. */
   readonly mark?: string
   /** The id of an item of another resource; undefined if none is known. */
   readonly idOf?: (resource: string) => string | undefined

@@ -73,7 +73,7 @@ export function idSchema(resource: Resource, context: SchemaContext): DocumentPa
   return key === null ? { ...context.components.put('schemas', [`${pascalCase(singular)}Id`], schema) } : schema
 }
 
-/** The schema of the ids or keys itself. */
+/** The same schema in place, not as a reference to a component. */
 export function idForm(resource: Resource, context: SchemaContext): DocumentPart {
   const { key, prefix, settings, name } = resource
   if (key === null) {

@@ -1,4 +1,7 @@
-/** Proves that requests during a rolling upgrade wait for the rows that were there, and not for those that keep coming. The store. */
+/**
+ * Old nodes: requests during a rolling upgrade wait for rows that old nodes wrote before, not for rows that they keep
+ * writing. The store.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '../flow/outcome.ts'
@@ -29,7 +32,7 @@ test('a request goes on after the rows that it found, while old nodes write more
   assert.equal(begun.length, 2)
 })
 
-test('a request that comes during a batch waits for another one, which others share', async () => {
+test('a request that arrives during a batch waits for the next batch, which several requests share', async () => {
   const { begun, convertBatch, end } = batches()
   const keepUp = sharedCatchUp(() => true, convertBatch)
   const first = keepUp()

@@ -73,7 +73,7 @@ export const identityMapping = (of: string, names: readonly string[]): VersionMa
   joined: [],
 })
 
-/** The value of a field that only the version of a step has, if nothing else says it; null if the field is required. */
+/** The default of a field that only the version of a step has, for documents without a value of it; null if the field is required. */
 function usualSource({ concepts, kinds }: ChangeStep, name: string, declared: Field | undefined): ValueSource | null {
   const field = declared && resolveConcepts(declared, concepts)
   const value = field?.options.derived ? undefined : field && absentValue(field, { kinds })

@@ -73,9 +73,9 @@ function newerOutput(own: Output, today: Output, changes: Changes): StoredOperat
   }
 }
 
-/** An operation of a version, and how what was stored of its calls is converted to today. */
+/** An operation of a version, with the conversion of its stored outputs to the newest version. */
 export interface StoredOperation extends ServedOperation {
-  /** Converts an output; null if it lacks what today's output has. Null if they are the same. */
+  /** Converts a stored output to the newest one; returns null if a member cannot be computed. Null if both outputs are the same. */
   readonly result: ((output: Record<string, unknown>) => Record<string, unknown> | null) | null
 }
 

@@ -38,7 +38,7 @@ function originalName(origins: OriginalNames, name: string): string {
   return isTaken ? `${name}__2` : first
 }
 
-/** A resource whose derived fields know how each version calls what they follow from: a rename makes no other value of them. */
+/** Adds to derived fields the names that their source has in each version, so that a rename does not count as another source. */
 export function withFormerSources(today: Resource, all: readonly VersionAt<VersionedDeclaration>[]): Resource {
   const { collection } = today
   const fields = collection.fields.map((field): ShapedField => {

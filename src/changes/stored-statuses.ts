@@ -10,7 +10,7 @@ import { type StoredOperation, servedOperations } from './older-inputs.ts'
 import { resourceAt } from './original-names.ts'
 
 interface NamedOperation extends Pick<StoredOperation, 'older' | 'answer' | 'result'> {
-  /** Its name in the version, and today's. */
+  /** Its name in the version, and its newest name. */
   readonly was: string
   readonly is: string
 }

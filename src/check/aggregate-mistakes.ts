@@ -89,7 +89,7 @@ function checkLink(
       context,
       path,
       `The items of \`${resource}\` refer to those of \`${name}\` by ${listInWords(ways, 'and')}.`,
-      `Say which one counts, as { by: '${ways[0]}' }.`,
+      `Name one of them, as { by: '${ways[0]}' }.`,
     )
   else if (by !== undefined && !ways.includes(by as string))
     report(context, path, `\`${resource}\` has no reference ${valueInWords(by)} to \`${name}\`.`, nameHint(by, ways))
@@ -108,29 +108,29 @@ function checkSource(
     report(
       context,
       path,
-      `It is of kind ${field.kind}, and the values there are of kind ${kind}.`,
+      `It is of kind ${field.kind}, and its source field is of kind ${kind}.`,
       kindsOf[of].includes(kind) ? `Declare it with f.${kind}().` : `Name a field of kind ${listInWords(kindsOf[of])}.`,
     )
   else if (kind === 'decimal' && (options.scale ?? 0) > (field.options.scale ?? 0))
     report(
       context,
       path,
-      `It has ${field.options.scale} digits after the point, and the values there have ${options.scale}.`,
+      `It has ${field.options.scale} digits after the point, and its source field has ${options.scale}.`,
       `Write scale: ${options.scale}.`,
     )
   if (options.personal)
     report(
       context,
       path,
-      'The values there are `personal`, and an erasure would not empty what follows from them here.',
-      'Leave the field out, or `personal` there.',
+      'Its source field is `personal`, and an erasure would not empty the value that is derived from it.',
+      'Leave this field out, or leave `personal` out of the source field.',
     )
   if (options.writeOnly)
     report(
       context,
       path,
-      'The values there are write-only, and a derived field would tell them.',
-      'Leave one of the two out.',
+      'Its source field is `writeOnly`, and a derived field would reveal its values.',
+      'Leave this field out, or leave `writeOnly` out of the source field.',
     )
 }
 
@@ -152,7 +152,7 @@ function checkSecrets(
   const { read } = field.options
   const needed = sourceField?.options.read
   if (needed !== undefined && needed !== read)
-    report(context, path, `The values there can only be read with ${needed}.`, `Write read: '${needed}'.`)
+    report(context, path, `The values of its source field can only be read with ${needed}.`, `Write read: '${needed}'.`)
   const [own, there] = [judged.given.access, other.access].map((access) =>
     typeof access === 'string' || isObject(access) ? ruleFor(access as Access, 'read') : undefined,
   )
@@ -163,15 +163,15 @@ function checkSecrets(
     report(
       context,
       path,
-      `Whoever reads the field would learn of items that only ${there ?? 'nobody'} can read.`,
+      `Its value would reveal items of \`${resource}\` that only ${there ?? 'nobody'} can read.`,
       `Write read: '${there}', or give both resources the same rule.`,
     )
   if (accountOwnerOf(resource, context) !== null && accountOwnerOf(judged.name, context) === null)
     report(
       context,
       path,
-      'The items there belong to accounts, and those here belong to none.',
-      'Declare an `owner` here too.',
+      `The items of \`${resource}\` belong to accounts, and those of \`${judged.name}\` belong to none.`,
+      `Declare an \`owner\` of \`${judged.name}\` too.`,
     )
 }
 
@@ -186,8 +186,8 @@ function checkRuledRows(
   const mend =
     scopes.length > 0
       ? `Write read: '${scopes[0]}'.`
-      : 'Add an alternative with a scope to that rule, and write it as `read`.'
-  report(context, path, 'Whoever reads the field would learn of items there that exist only for some callers.', mend)
+      : 'Add an alternative with a scope to the access rule of these items, and write the scope as `read` of this field.'
+  report(context, path, 'Its value would reveal items that exist only for some callers.', mend)
 }
 
 /** Refuses cycles: no derived field may depend on itself. */

@@ -34,16 +34,16 @@ describe('derived fields', () => {
     assert.match(first(total({}, sum('lines', 'amuont'))), /`lines` has no field "amuont"\. Did you mean `amount`\?/)
     assert.match(
       first(total({}, sum('lines', 'text'))),
-      /It is of kind decimal, and the values there are of kind text\. Name a field of kind integer, bigint or decimal\./,
+      /It is of kind decimal, and its source field is of kind text\. Name a field of kind integer, bigint or decimal\./,
     )
     assert.match(
       first(total({ scale: 1 })),
-      /It has 1 digits after the point, and the values there have 2\. Write scale: 2\./,
+      /It has 1 digits after the point, and its source field has 2\. Write scale: 2\./,
     )
     const personal = { ...lines, fields: { amount: f.decimal({ scale: 2, default: '0.00', personal: true }) } }
     assert.match(
       first(total(), {}, personal),
-      /The values there are `personal`.* Leave the field out, or `personal` there\./,
+      /Its source field is `personal`.* Leave this field out, or leave `personal` out of the source field\./,
     )
     assert.match(first(total({}, max('lines', 'amount'))), /the max is null\. Write optional: true\./)
     assert.match(first(total({ optional: true })), /A sum always has a value\./)
@@ -51,7 +51,7 @@ describe('derived fields', () => {
     const apart = { fields: lines.fields, access: 'public' }
     assert.match(first(total(), {}, apart), /neither belong nor refer to those of `orders`/)
     const twice = { ...apart, fields: { ...lines.fields, fromId: f.ref('orders'), toId: f.ref('orders') } }
-    assert.match(first(total(), {}, twice), /by fromId and toId\. Say which one counts, as \{ by: 'fromId' \}\./)
+    assert.match(first(total(), {}, twice), /by fromId and toId\. Name one of them, as \{ by: 'fromId' \}\./)
     assert.deepEqual(mistakes(total({}, sum('lines', 'amount', { by: 'toId' })), {}, twice), [])
     assert.match(
       first(total({}, sum('lines', 'amount', { by: 'ownId' })), {}, twice),
@@ -80,7 +80,7 @@ describe('derived fields', () => {
     )
   })
 
-  test('derived values do not tell what their readers may not read', () => {
+  test('derived values do not reveal values that their readers may not read', () => {
     const secret = {
       cost: f.decimal({ scale: 2, read: 'costs:read' } as never),
       rate: f.decimal({ scale: 2, derived: true }),
@@ -105,7 +105,7 @@ describe('derived fields', () => {
     const guarded = { ...lines, access: { read: 'lines:read', write: 'public' } }
     assert.match(
       reported({ orders: { fields: total(), access: 'public' }, lines: guarded }),
-      /learn of items that only lines:read can read\. Write read: 'lines:read'/,
+      /reveal items of `lines` that only lines:read can read\. Write read: 'lines:read'/,
     )
     assert.equal(reported({ orders: { fields: total({ read: 'lines:read' }), access: 'public' }, lines: guarded }), '')
     const both = {
@@ -114,7 +114,7 @@ describe('derived fields', () => {
     }
     assert.match(
       reported({ orders: { fields: total({ read: 'costs:read' }), access: 'public' }, lines: both }),
-      /learn of items that only lines:read can read/,
+      /reveal items of `lines` that only lines:read can read/,
     )
     const bound = { fields: total({ read: 'costs:read' }), access: guarded.access }
     assert.equal(reported({ orders: bound, lines: guarded }), '')
@@ -122,16 +122,16 @@ describe('derived fields', () => {
     const hidden = { ...lines, fields: { amount: f.decimal({ scale: 2, writeOnly: true }), text: f.text() } }
     assert.match(
       reported({ orders: { fields: total(), access: 'public' }, lines: hidden }),
-      /write-only, and a derived field would tell them/,
+      /`writeOnly`, and a derived field would reveal its values/,
     )
     const owned = { fields: { ...lines.fields, orderId: f.ref('orders') }, owner: 'accountId', access: 'authenticated' }
     assert.match(
       reported({ orders: { fields: total(), access: 'authenticated' }, lines: owned }),
-      /belong to accounts, and those here belong to none/,
+      /belong to accounts, and those of `\w+` belong to none/,
     )
   })
 
-  test('functions do not read the values of others, which could tell what those readers may not know', () => {
+  test('functions do not read fields that readers of their field may not read', () => {
     const both = { price: f.integer(), once: f.integer({ derived: true }), twice: f.integer({ derived: true }) }
     const derived = {
       once: ({ price }: { price: number }) => price,

@@ -31,7 +31,7 @@ describe('names to embed', () => {
     )
   })
 
-  test('R232: other values and names are refused, with what is allowed', () => {
+  test('R232: other values and names are refused, and the message lists the allowed ones', () => {
     const form = "Write true, or names as embed: ['customer', 'lines.product'], or leave it out."
     for (const [embed, says] of [
       [false, 'false'],

@@ -11,7 +11,7 @@ import { soundField, structureOf } from './field-check.ts'
 
 const snake = { settings: { naming: 'snake' } }
 
-table('what is no field', [
+table('values that are not fields', [
   wrong('a text', 'text', 'f.text()'),
   wrong('the name of a kind', 'date', 'f.date()'),
   wrong('a maker', f.text, 'a function', 'f.text()'),

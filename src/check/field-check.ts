@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts'
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { type FieldSite, fieldFaults } from './option-faults.ts'
 
-/** The names on the way to a place in the declaration. */
+/** The path to a place in the declaration, as names. */
 export type DeclarationPath = readonly string[]
 export type Finding = Omit<Mistake, 'place'> & { readonly path: DeclarationPath }
 

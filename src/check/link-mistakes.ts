@@ -166,7 +166,7 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
 /** The methods whose rules pairs need. */
 const pairMethods = ['read', 'create', 'replace', 'remove']
 
-/** The sound pairs, and the resources with those that these are stored in. */
+/** The pairs without mistakes, and all resources with those that pairs are stored in. */
 export function withPairResources(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
   const { resources, pairs, settings } = context
   const stored = Object.entries(pairs).flatMap(([name, pair]): [string, unknown][] => {
@@ -183,7 +183,7 @@ export function withPairResources(context: DeclarationCheck): Pick<DeclarationCh
   return { pairs: Object.fromEntries(sound), resources: { ...resources, ...Object.fromEntries(stored) } }
 }
 
-/** The parts of the resources that the names and the account of a pair follow from. */
+/** The parts of the resources that determine the names and the account of a pair. */
 const soundOwners = (resources: UncheckedObject) =>
   Object.fromEntries(
     Object.entries(resources).flatMap(([name, declaration]) => {
@@ -276,7 +276,7 @@ function checkPairRule(path: DeclarationPath, access: unknown, side: string | nu
   )
 }
 
-/** The items of both sides are answered, one by one and as lists. */
+/** Lists of pairs answer items of both sides, so both resources must offer `list` and `read`. */
 function checkOffer(path: DeclarationPath, side: string, context: DeclarationCheck): void {
   const declaration = context.resources[side]
   const { methods = operations } = isObject(declaration) ? declaration : {}
@@ -303,7 +303,7 @@ function checkNames(path: DeclarationPath, sides: readonly [string, string], con
   }
 }
 
-/** What else has a name below the items of a resource. */
+/** What else has this name in URLs below the items of a resource; undefined if the name is free. */
 function nameBelow(own: string, name: string, context: DeclarationCheck): string | undefined {
   const { resources } = context
   const declaration = resources[own]

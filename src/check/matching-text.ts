@@ -44,10 +44,21 @@ function readRepetition(reader: PatternReader, make: MakeText): MakeText {
   const [text, few, more, most] = /^(?:[*+?]|\{(\d+)(,(\d*))?\})\??/.exec(reader.pattern.slice(reader.at)) ?? []
   if (text === undefined) return make
   reader.at += text.length
-  const least = few === undefined ? (text[0] === '+' ? 1 : 0) : Number(few)
-  const open = few === undefined ? text[0] !== '?' : more !== undefined && most === ''
-  const greatest = open ? least + mostMore : few === undefined ? 1 : more === undefined ? least : Number(most)
+  const [least, greatest] = few === undefined ? timesOfSign(text) : timesOfBraces(few, more, most)
   return (chance) => Array.from({ length: least + chance.below(greatest - least + 1) }, () => make(chance)).join('')
+}
+
+/** How often `*`, `+` or `?` repeats a part: at least, and at most. */
+function timesOfSign([sign]: string): readonly [least: number, greatest: number] {
+  if (sign === '?') return [0, 1]
+  return sign === '+' ? [1, 1 + mostMore] : [0, mostMore]
+}
+
+/** How often `{2}`, `{2,}` or `{2,5}` repeats a part: at least, and at most. */
+function timesOfBraces(few: string, more?: string, most?: string): readonly [least: number, greatest: number] {
+  const least = Number(few)
+  if (more === undefined) return [least, least]
+  return [least, most === '' ? least + mostMore : Number(most)]
 }
 
 function readPart(reader: PatternReader): MakeText {

@@ -104,13 +104,13 @@ function* queryFaults(field: Field, { kinds }: ValueRules): Generator<Declaratio
     yield [`Lists cannot be sorted by a field of kind ${kind}.`, 'Leave `sort` out.']
   if (unique && order === 'none') yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
   yield* searchFaults(field, kinds)
-  const tells = Object.entries({ filter, sort, unique, search: searchedIn(field).length > 0 })
+  const revealing = Object.entries({ filter, sort, unique, search: searchedIn(field).length > 0 })
     .filter(([, value]) => value)
     .map(([name]) => name)
-  if (writeOnly && tells.length > 0)
+  if (writeOnly && revealing.length > 0)
     yield [
-      `The field is \`writeOnly\`, but \`${listInWords(tells, 'and')}\` would reveal its value.`,
-      `Leave ${listInWords(tells, 'and')} out, or \`writeOnly\`.`,
+      `The field is \`writeOnly\`, but \`${listInWords(revealing, 'and')}\` would reveal its value.`,
+      `Leave ${listInWords(revealing, 'and')} out, or \`writeOnly\`.`,
     ]
 }
 

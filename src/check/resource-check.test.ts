@@ -161,7 +161,7 @@ table('methods and access', [
   ],
 ])
 
-table('what a resource has', [
+table('the parts of a resource', [
   ['an unknown key', () => orders({ feilds: {} }), 'resources.orders.feilds', '`fields`'],
   ['no fields', () => shop({ orders: { access: 'public' } }), 'resources.orders.fields', 'f.text()'],
   ['fields that are a list', () => orders({ fields: [open.fields.name] }), 'resources.orders.fields', 'a list'],

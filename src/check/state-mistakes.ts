@@ -29,7 +29,7 @@ const withField = (given: UncheckedObject, states: StatesDeclaration): Unchecked
   fields: { ...(given.fields as UncheckedObject), [states.field]: stateField(states) },
 })
 
-/** A resource with the field of those states that are names, of states with mistakes. */
+/** Adds the field of the states, with those states that have valid names, to a resource whose states have mistakes. */
 function withNamedStates(given: UncheckedObject): UncheckedObject {
   const { field, initial, transitions } = isObject(given.states) ? given.states : {}
   const all = isObject(transitions) ? Object.values(transitions).filter(isObject) : []

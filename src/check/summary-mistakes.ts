@@ -34,7 +34,8 @@ export function checkSummaries(judged: ResourceCheck, context: DeclarationCheck)
   const { summaries, methods, operations } = judged.given
   const path = ['resources', judged.name, 'summaries']
   if (summaries === undefined) return
-  // It may be empty: an older version can lack the fields of all summaries, and their path is no key there either.
+  // It may be empty: an older version can lack the fields of all summaries, and still reserves their path, so that it is not
+  // a key.
   if (!isObject(summaries)) {
     const reason = `\`summaries\` is ${valueInWords(summaries)}.`
     return void report(context, path, reason, `Write an object, as summaries: { ${example} }.`)

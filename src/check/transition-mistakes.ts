@@ -50,7 +50,7 @@ export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, c
   checkEndless(path, transitions, context)
 }
 
-/** Refuses transitions that lead back to a state which is left at the same time again: they would never end. */
+/** Refuses cycles of transitions by the time in a field that keeps its value: they would run for ever. */
 function checkEndless(path: DeclarationPath, transitions: UncheckedObject, context: DeclarationCheck): void {
   const keepsTime = ({ at, set }: UncheckedObject) => {
     const next = isObject(set) && typeof at === 'string' && Object.hasOwn(set, at) ? set[at] : undefined

@@ -1,4 +1,4 @@
-/** `bylaw events`: shows events, and what reactions could not handle; repeats or skips that. Part 6. R231. */
+/** `bylaw events`: shows events and the failures of reactions, and retries or skips failures. Part 6. R231. */
 import { hasEvents } from '../events/event-relay.ts'
 import { eventTypeOf } from '../events/event-scope.ts'
 import { type FailureRow, findAllFailures, removePlan, retryPlan, statusOf } from '../events/reaction-tables.ts'

@@ -237,8 +237,8 @@ async function status({ database, folder, migration }: MigrateCommandContext): P
 }
 
 async function undrop({ database, migration }: MigrateCommandContext): Promise<number> {
-  const fates = await migration.undrop()
-  const all = Map.groupBy(fates, ({ field, because }) => (because === null ? field : `${field} ${because}`))
+  const results = await migration.undrop()
+  const all = Map.groupBy(results, ({ field, because }) => (because === null ? field : `${field} ${because}`))
   const lines = [...all.values()].map((some) => {
     const [{ field, because }] = some as [UndropResult, ...UndropResult[]]
     const values = some.length === 1 ? '1 value' : `${some.length} values`

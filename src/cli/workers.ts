@@ -67,10 +67,10 @@ export async function untilReplaced(): Promise<void> {
   process.send?.({ leaving: true } satisfies WorkerMessage)
   const word = await new Promise<unknown>((resolve) => {
     setTimeout(resolve, replacementWait).unref()
-    const heard = (word: unknown): void => {
+    const onMessage = (word: unknown): void => {
       if (typeof word === 'string') resolve(word)
     }
-    process.on('message', heard).once('disconnect', resolve)
+    process.on('message', onMessage).once('disconnect', resolve)
   })
   if (word === 'end' && process.connected) process.disconnect?.()
 }

@@ -32,7 +32,7 @@ test('R238: items of any iterable are imported, and exported again', async (t) =
   }
 })
 
-test('R238: refusals and lost answers are errors, and a call with the same key goes on', async (t) => {
+test('R238: refusals and lost answers are errors, and a call with the same key continues the import', async (t) => {
   const { shop, direct, proxy } = await shopOf(t)
   const wrong = await errorOf(shop.notes.import([{ text: 5 } as never]))
   assert.deepEqual(

@@ -12,7 +12,7 @@ interface StreamOptions {
 
 const linesType = 'application/x-ndjson'
 
-/** The items of an export, as they arrive. It is not repeated: it would begin anew. */
+/** The items of an export, as they arrive. A broken export is not retried, as it would begin with the first item again. */
 export async function* exportedItems(
   exchange: Exchange,
   path: string,
@@ -43,7 +43,7 @@ export async function* exportedItems(
   }
 }
 
-/** Sends an item a line, as they are taken by the service; resolves with its report. */
+/** Sends each item as a line, as fast as the service reads them; resolves with its report. */
 export async function importItems(
   exchange: Exchange,
   path: string,
@@ -74,7 +74,7 @@ async function answered(
 
 const mostAtOnce = 65_536
 
-/** The lines of items, which are asked for as the receiver takes them. */
+/** The lines of items; each item is read from its source when the receiver takes its line. */
 function linesOf(items: Iterable<object> | AsyncIterable<object>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const from = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()

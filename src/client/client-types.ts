@@ -43,7 +43,7 @@ import type { SummaryGroup, SummaryName } from './summary-types.ts'
 import type { Files } from './upload-types.ts'
 
 export interface ClientOptions<S> {
-  /** The URL of the service; a path in it comes before all others: `url: 'https://api.example.com/v2'`. */
+  /** The URL of the service; a path in it is put before the path of each request: `url: 'https://api.example.com/v2'`. */
   readonly url: string
   /** The API key or access token; a function is called for each request: `key: () => session.token()`. */
   readonly key?: string | (() => string | Promise<string>) | undefined
@@ -94,7 +94,7 @@ interface PostOptions extends ClientCallOptions {
 
 /** An item with its ETag; null if the service sends no strong one. */
 export type Tagged<Item> = Item & { readonly [entityTag]: string | null }
-/** An id stands for the item as it is now; an item for what was read, so that a write fails if it has changed since. */
+/** The id of an item, or an item that was read: then a write fails if the item has changed since. */
 type Target<Item> = string | Tagged<Item>
 
 /** The client of a service: a property for each resource. */
@@ -136,7 +136,7 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Files<D, R, UploadedFile<D, R>> &
   ([ParentOf<D, R>] extends [never] ? Imports<D, R> : IsComposite<D, R> extends true ? Imports<D, R> : unknown) &
   ([ChildName<D, R> | keyof PairsOf<D, R>] extends [never] ? unknown : ParentClient<D, R>)
-/** What belongs to an item, or is paired with it: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
+/** The children of an item, and the items that are paired with it: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
 type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
   readonly [C in ChildName<D, R>]: ChildClient<D, C>
 } & {
@@ -188,7 +188,7 @@ type Imports<D, R extends ResourceName<D>> =
   ResourceOf<D, R> extends { readonly imports: true }
     ? {
         /**
-         * Creates an item of each of any number. With a key of your own, the same call goes on where one before has ended.
+         * Creates any number of items. With a key of your own, a repeated call continues where the earlier one ended.
          * @example const { created, errors } = await shop.orders.import(rows, { idempotencyKey: file.name })
          */
         readonly import: (
@@ -197,13 +197,13 @@ type Imports<D, R extends ResourceName<D>> =
         ) => Promise<ImportReport>
       }
     : unknown
-/** With a key the same item is created once. */
+/** An input with an idempotency key creates one item, even if it is imported again. */
 type ImportedInput<D, R extends ResourceName<D>> = CreateInput<D, R> & { readonly idempotencyKey?: string }
 interface StreamOptions {
-  /** Ends the call: `signal: AbortSignal.timeout(60_000)`. Nothing else does, as long as bytes flow. */
+  /** Ends the call: `signal: AbortSignal.timeout(60_000)`. There is no other deadline as long as bytes flow. */
   readonly signal?: AbortSignal
 }
-/** What became of the items of an import. */
+/** The result of an import. */
 export interface ImportReport {
   readonly created: number
   /** How many have an `idempotencyKey` with which the item was created before. */
@@ -300,7 +300,7 @@ interface Methods<D, R extends ResourceName<D>> {
     target: Target<Row<D, R>>,
     options?: ClientCallOptions & Selecting<F> & Embedding<E>,
   ) => Promise<Tagged<Selected<Row<D, R>, F> & Embedded<D, R, E>>>
-  /** Creates an item, once however often it is tried: `await shop.orders.create({ customerId })`. */
+  /** Creates one item, even if the client has to send the request several times: `await shop.orders.create({ customerId })`. */
   readonly create: (input: CreateInput<D, R>, options?: PostOptions) => Promise<Tagged<Row<D, R>>>
   /**
    * Changes fields of an item. A function is given the item and applied again if the item has changed meanwhile.
@@ -332,7 +332,7 @@ type Answered<D, R extends ResourceName<D>, Rule> =
 type UploadedFile<D, R extends ResourceName<D>> =
   null extends Answered<D, R, WriteRule<D, R, 'change'>> ? FileMember | null : FileMember
 type AccessOf<D, R> = Get<ResourceOf<D, R>, 'access', never>
-/** All known callers may ask where a rule depends on the item. */
+/** A rule that depends on the item is checked for each item, so every authenticated caller may send the request. */
 type RuleOf<Rule> = Rule extends readonly unknown[] ? 'authenticated' : Rule
 type ReadRule<D, R> = RuleOf<AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, 'read', never>>
 type WriteRule<D, R, Name> = RuleOf<
@@ -379,7 +379,7 @@ type ItemAction<Item, Input, Answer> = (
   target: Target<Item>,
   ...given: object extends Input ? [input?: Input, options?: PostOptions] : [input: Input, options?: PostOptions]
 ) => Promise<Answer>
-/** An input has no ETag: by it the client knows an item from an input. */
+/** Inputs have no ETag; by the ETag the client distinguishes an item from an input. */
 type Untagged<Input> = Input & { readonly [entityTag]?: never }
 type CollectionAction<Input, Answer> = (
   ...given: object extends Input
@@ -455,7 +455,7 @@ type MembersIn<T, F extends string> = T extends readonly (infer I)[]
 interface ListQuery<D, R extends ResourceName<D>> {
   /** A value, several of which one has to match, null, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
   readonly where?: Where<D, R>
-  /** Filters of which one has to match, where `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
+  /** Alternative filters, of which one has to match, if `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
   readonly or?: TakesOr<D, R> extends true ? Where<D, R> : never
   /** Words that all have to begin words of the searched fields: `search: 'blue whale'`. */
   readonly search?: [SearchedField<D, R>] extends [never] ? never : string

@@ -46,7 +46,7 @@ export type EmbedName<D, R> =
     : never
 export type FirstName<N extends string> = N extends `${infer K}.${string}` ? K : N
 
-/** What an item is related to, by the names of `_links`: the resources of single items, and lists in a tuple. */
+/** The resources that an item links to, by the names of `_links`: a single item as the resource, a list as a tuple. */
 type Related<D, R> = {
   readonly [K in keyof FieldsOf<D, R> & string as TargetOf<D, R, K> extends never ? never : LinkName<K>]: TargetOf<
     D,
@@ -85,6 +85,6 @@ type PairMemberIn<D, P> = P extends readonly [infer Name extends PairName<D>] ? 
 type EmbeddedItem<D, R extends ResourceName<D>, B extends string> = Row<D, R> & Embedded<D, R, B>
 
 export interface Embedding<E> {
-  /** What is embedded in `_embedded`, where the resource declares it: `embed: ['customer', 'lines.product']`. */
+  /** The names to embed, if the resource declares `embed`: `embed: ['customer', 'lines.product']`. */
   readonly embed?: readonly E[]
 }

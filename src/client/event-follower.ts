@@ -18,7 +18,10 @@ interface StreamPosition {
   opened: boolean
 }
 
-/** Follows the events until the consumer leaves or `signal` aborts. It fails if the first stream cannot be opened in time, or for good. */
+/**
+ * Follows the events until the consumer leaves or `signal` aborts. It fails if the first stream cannot be opened in time, or
+ * if an error is permanent.
+ */
 export async function* followStream(
   exchange: Exchange,
   terms: EventTerms,

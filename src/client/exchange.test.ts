@@ -109,7 +109,7 @@ describe('retries', () => {
     const error = await errorOf(all.remove(note.id))
     assert.equal(error.uncertain, false)
   })
-  test('what no repeat can mend is not repeated', async (t) => {
+  test('requests that a repeat cannot mend are not repeated', async (t) => {
     const { shop, proxy } = await shopOf(t)
     for (const status of [400, 401, 403, 404, 501]) {
       proxy.seen.length = 0

@@ -4,7 +4,7 @@ import { answerLinks } from './answer-links.ts'
 import { ApiError, apiErrorOf } from './api-error.ts'
 import type { ClientCallOptions, ClientOptions } from './client-types.ts'
 
-/** The time that a call has, with all its requests. */
+/** The time limits of a call with all its requests. */
 export interface CallTime {
   readonly end: number
   readonly signal: AbortSignal | undefined
@@ -76,13 +76,13 @@ export class Exchange {
     return this.#read(request.method, answered.response, answered.text)
   }
 
-  /** Sends a request once whose content or answer may be long, so that only its signal ends it. */
+  /** Sends a request once, without a deadline, as its content or answer may be long; only its signal ends it. */
   async pass(
     request: ApiRequest,
     { headers, ...init }: Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, string> },
   ): Promise<Response> {
     init.signal?.throwIfAborted()
-    // A stream can be sent only if the answer is not awaited meanwhile, which `duplex` has to say.
+    // `fetch` sends a stream only with `duplex: 'half'`: the answer is read after the content is sent.
     const options = { headers: await this.headers(headers), ...init, duplex: 'half' } as const
     const response = await this.fetch(request, options).catch((cause: unknown) => {
       init.signal?.throwIfAborted()
@@ -111,7 +111,7 @@ export class Exchange {
     return signal ? AbortSignal.any([signal, late]) : late
   }
 
-  /** The headers of a request; those that cannot be sent are a mistake of the caller, and no lost answer. */
+  /** The headers of a request; headers that cannot be sent are a mistake of the caller, not a lost answer. */
   async headers(own: Readonly<Record<string, string>> = {}): Promise<Headers> {
     const { key, version } = this.#options
     const headers = new Headers({ accept: 'application/json', ...own })
@@ -164,7 +164,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** PUT and PATCH only if they are refused once the item has changed; POST only if its key makes it carried out once. */
+/**
+ * Whether a request may be sent again: PUT and PATCH only with `If-Match`, as a repeat is then refused; POST only with an
+ * idempotency key.
+ */
 function isRepeatable({ method, headers = {} }: ApiRequest): boolean {
   if (method === 'POST') return 'idempotency-key' in headers
   return safeMethods.includes(method) || 'if-match' in headers
@@ -176,7 +179,7 @@ export function isTemporary({ type, status }: ApiError): boolean {
   return status >= 500 && status !== 501 && type !== 'version-conversion-failed'
 }
 
-/** Whether the request may have been carried out although nothing says so. */
+/** Whether the request may have been carried out although its answer does not say so. */
 const isLost = ({ type, status }: ApiError): boolean =>
   type === 'no-answer' || status >= 500 || (type === 'unexpected-answer' && status < 400)
 

@@ -26,7 +26,7 @@ function shopOf(t: TestContext) {
   return client<typeof api>({ url: 'http://shop', fetch })
 }
 
-test('R34: what is uploaded is downloaded, whatever it is uploaded from', async (t) => {
+test('R34: a download has the uploaded content, from every kind of source', async (t) => {
   const shop = shopOf(t)
   const { id } = await shop.orders.create({})
   const text = { type: 'text/plain' }

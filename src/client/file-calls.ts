@@ -37,7 +37,7 @@ export function fileCalls(exchange: Exchange, path: string) {
   }
 }
 
-/** What a content says about itself: a Blob has a type, and a File a name. */
+/** The type and the name that the content itself has: a Blob has a type, and a File a name. */
 function ownTerms(content: FileContent): { readonly type: string; readonly name?: string } {
   const { type, name } = content as { readonly type?: unknown; readonly name?: unknown }
   return {

@@ -6,7 +6,7 @@ import { client, entityTag } from 'bylaw/client'
 import { errorOf, shopOf } from '../../test/help/client-shop.ts'
 import { streamingNode } from '../../test/help/streaming.ts'
 
-describe('writes of what was read', () => {
+describe('writes of items that were read', () => {
   test('R124: a write of an item that has changed since is 412, and one of its id is not', async (t) => {
     const { shop, direct } = await shopOf(t)
     const order = await shop.orders.create({})
@@ -67,7 +67,7 @@ describe('writes of what was read', () => {
     const gone = await errorOf(shop.orders.update(await direct.orders.get(order.id), { note: 'gone' }))
     assert.deepEqual([gone.status, gone.uncertain], [410, true])
   })
-  test('R124: a function is not applied twice when nobody knows whether it was applied once', async (t) => {
+  test('R124: a function is not applied again if it is unknown whether it was applied', async (t) => {
     const { shop, direct, proxy } = await shopOf(t)
     const order = await shop.orders.create({ total: '5' })
     const less = () => shop.orders.update(order, ({ total }) => ({ total: `${Number(total) - 1}.00` }))

@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, unknown>>
 type ItemChange = Fields | ((item: TaggedItem) => Fields | Promise<Fields>)
 type PostOptions = ClientCallOptions & { readonly idempotencyKey?: string }
 
-/** A segment of a path. These three would make it the path of something else. */
+/** A segment of a path. An empty id, `.` and `..` would make it another path. */
 export function pathSegment(target: string | { readonly id: string }): string {
   const id = typeof target === 'string' ? target : target.id
   if (typeof id !== 'string' || id === '' || id === '.' || id === '..')
@@ -30,7 +30,7 @@ export function pathSegment(target: string | { readonly id: string }): string {
   return encodeURIComponent(id)
 }
 
-/** An item stands for what was read: the request is refused if the item has changed since. */
+/** The condition of a write: with an item that was read, the service refuses the write if the item has changed since. */
 function conditionOf(target: ItemTarget): Record<string, string> {
   if (typeof target === 'string') return {}
   const tag = target[entityTag]
@@ -77,7 +77,7 @@ export class ItemCalls {
     return body
   }
 
-  /** If an answer was lost, the repeat is told the id of the item, which is then read. */
+  /** If an answer was lost, the refusal of the repeat names the id of the item, which is then read. */
   readonly create = async (body: Fields, options: PostOptions = {}): Promise<TaggedItem> => {
     const time = this.#exchange.begin(options)
     const { idempotencyKey = newKey() } = options
@@ -125,7 +125,7 @@ export class ItemCalls {
     })
   }
 
-  /** A pair has a state of its own, so an item stands for its id alone. */
+  /** Only the id of an item is used: its ETag is not that of the pair. */
   readonly link = (
     other: string | { readonly id: string },
     body: Fields = {},
@@ -182,7 +182,7 @@ export class ItemCalls {
     }
   }
 
-  /** Reads what a lost answer would have shown; a refusal says what is known of the write. */
+  /** Reads the item that a lost answer would have shown; an error of this read gets the given details about the write. */
   #readLate(path: string, time: CallTime, details: Partial<ApiError>): Promise<TaggedItem> {
     return this.#item({ method: 'GET', path }, time).catch((error: unknown) => {
       throw error instanceof ApiError ? Object.assign(error, details) : error
@@ -194,7 +194,7 @@ export class ItemCalls {
     return body === null ? body : withTag(body, headers)
   }
 
-  /** The path of a created item. An item that only its parent's URL identifies stays below it. */
+  /** The path of a created item. An item that can only be addressed below its parent keeps that path. */
   #created(error: ApiError, id: string): string {
     const [, name = ''] = /^.*\/([^/]+)$/.exec(this.#path) ?? []
     const isBelow =

@@ -74,7 +74,7 @@ describe('lists', () => {
     assert.match(String(tag), /^"/)
     await shop.orders.list({ or: {}, fields: [] }).pages()[Symbol.asyncIterator]().next()
   })
-  test('R232: items and lists have what is embedded, on every page, and a write sends it back', async (t) => {
+  test('R232: items and lists have embedded rows, on every page, and a write may send them back', async (t) => {
     const { shop } = await shopOf(t)
     for (const note of ['a', 'b']) {
       const order = await shop.orders.create({ note })

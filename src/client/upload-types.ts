@@ -19,7 +19,10 @@ export interface UploadOptions {
 export interface DownloadOptions {
   /** The bytes to read; `end` is not included, and without it the rest is read: `range: { from: 0, end: 1000 }`. */
   readonly range?: { readonly from: number; readonly end?: number }
-  /** The ETag of a content of which a part was read: another content is answered whole, with status 200 and not 206. */
+  /**
+   * The ETag of a content that was read in part: if the content is another one now, it is answered whole, with status 200
+   * instead of 206.
+   */
   readonly ifRange?: string
   /** Ends the download: it is rejected with the reason of the signal. */
   readonly signal?: AbortSignal

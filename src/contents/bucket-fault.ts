@@ -28,7 +28,7 @@ interface RefusedAnswer {
 
 const passing: ReadonlySet<string> = new Set(['SlowDown', 'RequestTimeout', 'OperationAborted', 'InternalError'])
 
-/** The fault that a bucket has answered. */
+/** The fault for an error that a bucket has answered. */
 export function answeredFault(place: BucketPlace, { status, headers, text }: RefusedAnswer): BucketFault {
   const code = element(text, 'Code') ?? (status === 403 ? 'AccessDenied' : `HTTP ${status}`)
   const region = String(headers['x-amz-bucket-region'] ?? element(text, 'Region') ?? '')

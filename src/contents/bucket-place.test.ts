@@ -32,7 +32,7 @@ test('what is missing or odd is refused with the mend, and secrets are not repea
     ['s3://files?region=a&region=b', /there twice/],
     ['s3://files', /region of the bucket is not known.*AWS_REGION/],
     ['s3://files?region=sesame%0a', /region of the bucket is not known/],
-    ['s3://files?region=a&pathStyle=yes', /pathStyle is neither/],
+    ['s3://files?region=a&pathStyle=yes', /pathStyle must be true or false/],
     ['s3://files?endpoint=minio:9000', /endpoint is no URL/],
     ['s3://files?endpoint=http://id:sesame@minio', /endpoint is no URL.*without credentials/],
     ['s3://files?endpoint=http://127.0.0.1&pathStyle=false', /pathStyle=false needs an endpoint with a name/],

@@ -5,7 +5,7 @@ import { escapeKey, type SigningKey } from './bucket-signature.ts'
 
 export interface BucketPlace extends SigningKey {
   readonly bucket: string
-  /** What all keys begin with: nothing, or folders that end with a slash. */
+  /** The prefix of all keys: empty, or folders that end with a slash. */
   readonly prefix: string
   /** The server, without a path. */
   readonly origin: URL
@@ -16,7 +16,7 @@ export interface BucketPlace extends SigningKey {
 const mostPrefix = 900 // a key has up to 1,024 bytes
 const parameters = ['endpoint', 'region', 'pathStyle'] as const
 
-/** Throws if the URL is malformed, or the environment lacks something. Secrets in the URL are refused, and never repeated. */
+/** Throws if the URL is malformed, or if the environment lacks a variable. Secrets in the URL are refused; no message repeats them. */
 export function bucketPlace(text: string, { environment }: Pick<World, 'environment'>): BucketPlace {
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')
@@ -38,7 +38,8 @@ export function bucketPlace(text: string, { environment }: Pick<World, 'environm
     )
   const endpoint = endpointOf(named ?? `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`)
   const style = query.get('pathStyle') ?? ''
-  if (!['', 'true', 'false'].includes(style)) throw new Error('pathStyle is neither true nor false.')
+  if (!['', 'true', 'false'].includes(style))
+    throw new Error('pathStyle must be true or false; by default it follows from the endpoint.')
   // Certificates of servers do not cover names of buckets with dots.
   const isInPath = style === '' ? named !== undefined || bucket.includes('.') : style === 'true'
   if (!isInPath && isIP(endpoint.hostname.replace(/^\[|\]$/g, '')) > 0)

@@ -24,7 +24,10 @@ interface BucketAnswer {
   readonly text: string
 }
 
-/** How long a bucket may be silent, in milliseconds: before an answer, the same again for each MiB of its effort, and within an answer. */
+/**
+ * How long a bucket may be silent, in milliseconds: before an answer (as long again for each MiB that it has to store or
+ * join), and between two pieces of an answer.
+ */
 export interface BucketPatience {
   readonly answer: number
   readonly piece: number
@@ -35,14 +38,14 @@ export const usualPatience: BucketPatience = { answer: 3000, piece: 10_000 }
 
 const MiB = 1024 * 1024
 const mostAttempts = 3
-/** The longest pause before the first repeat, in milliseconds; it grows. */
+/** The longest pause before the first repeat, in milliseconds; it grows with each repeat. */
 const firstPause = 200
 /** How much of a short answer is read, in bytes. */
 const mostText = 1_048_576
 /** How long a connection is kept for the next request, in milliseconds: less than servers keep it. */
 const idleLife = 4000
 
-/** All requests may be repeated, as a key is used for one content. */
+/** Sends requests. All of them may be repeated, as each key is used for one content only. */
 export class BucketRequests {
   readonly #place: BucketPlace
   readonly #world: World
@@ -71,7 +74,7 @@ export class BucketRequests {
     return this.#repeated(request, (response) => this.#admitted(response))
   }
 
-  /** The same for a range of any length: its pieces. */
+  /** As `send`, for content of any length: returns its pieces as they arrive. */
   open(request: BucketRequest): Promise<AsyncIterable<Uint8Array>> {
     return this.#repeated(request, async (response) => {
       if (response.statusCode === 206) return this.#pieces(response)

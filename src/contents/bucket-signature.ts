@@ -5,7 +5,7 @@ import { createHash, createHmac } from 'node:crypto'
 export interface SigningKey {
   readonly id: string
   readonly secret: string
-  /** Of temporary credentials; null of others. */
+  /** The session token of temporary credentials; null for permanent ones. */
   readonly token: string | null
   readonly region: string
 }

@@ -22,11 +22,11 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all)
 }
 
-/** Parts are of their usual size up to that. */
+/** A length limit for which parts keep their usual size. */
 const most = 1_000_000
 const contentOf = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) % 251))
 
-/** Makes the first requests fail that a test asks for. */
+/** Gives one fault after the other to the requests that `found` accepts. */
 function faultsOf(found: (request: SeenRequest) => boolean, faults: readonly Fault[]) {
   const left = [...faults]
   return (request: SeenRequest): Fault | null => (found(request) ? (left.shift() ?? null) : null)

@@ -5,7 +5,7 @@ import type { BucketPlace } from './bucket-place.ts'
 import { type BucketPatience, BucketRequests, usualPatience } from './bucket-requests.ts'
 
 interface BucketTerms {
-  /** How many bytes an upload holds in memory, and sends at a time; more for contents that would have too many parts. */
+  /** How many bytes of an upload are in memory and sent as one part; more for contents that would have too many parts. */
   readonly partSize: number
   readonly patience: BucketPatience
 }
@@ -14,15 +14,15 @@ const MiB = 1024 * 1024
 /** Servers take no smaller parts. */
 const usualTerms: BucketTerms = { partSize: 5 * MiB, patience: usualPatience }
 
-/** What the start writes to find out whether it may; no content has this name. */
+/** The name that is written at the start to check the right to write; no content has this name. */
 export const probeName = 'bylaw'
 
 const mostParts = 10_000
-/** How often a content that breaks off is read on, unless some bytes arrive in between. */
+/** How often reading continues after the connection broke off; arriving bytes reset the count. */
 const mostBreaks = 5
 const progress = MiB
 
-/** Throws if the bucket is not there, cannot be reached, or refuses the access key; with `writes`, also if that may not write. */
+/** Throws if the bucket is not there, cannot be reached, or refuses the access key; with `writes`, also if the key may not write. */
 export async function bucketContents(
   place: BucketPlace,
   world: World,
@@ -77,7 +77,7 @@ async function lengthOf(requests: BucketRequests, key: string): Promise<number |
   }
 }
 
-/** Reads on where a connection breaks off, as contents never change. */
+/** Continues where a connection broke off, as contents never change. */
 async function* readContent(
   requests: BucketRequests,
   key: string,
@@ -140,7 +140,7 @@ class Part {
     this.#size = size
   }
 
-  /** Takes what there is room for, and returns the rest. */
+  /** Adds the bytes that it has room for, and returns the rest. */
   take(piece: Uint8Array): Uint8Array {
     const taken = piece.subarray(0, this.#size - this.#length)
     const length = this.#length + taken.length
@@ -212,7 +212,7 @@ const abortUpload = (requests: BucketRequests, key: string, uploadId: string) =>
   requests.send({ method: 'DELETE', key, query: { uploadId } })
 
 /**
- * Aborts the uploads of a content whose process has ended in the middle, so that their parts are not kept. Where uploads cannot
+ * Aborts unfinished uploads of a content whose process has ended, so that their parts are not kept. If uploads cannot
  * be listed it is left to the lifecycle of the bucket: other contents have to be swept.
  */
 async function abortUploads(requests: BucketRequests, key: string): Promise<void> {

@@ -17,7 +17,7 @@ test('several processes make the same folder at once', async (t) => {
   assert.ok(existsSync(folder))
 })
 
-test('a folder in a file system that takes none', { timeout: 10_000 }, async () => {
+test('a folder in a file system without folders', { timeout: 10_000 }, async () => {
   const place = existsSync('/proc/self') ? '/proc/none/files' : join(import.meta.filename, 'files')
   await assert.rejects(folderContents(place), /ENOENT|ENOTDIR/)
 })

@@ -7,7 +7,7 @@ import type { ContentStore } from '../flow/world.ts'
 /** Throws if the folder cannot be made. */
 export async function folderContents(folder: string): Promise<ContentStore> {
   await makeFolder(folder)
-  // Folders with many thousands of entries are slow on some systems.
+  // Subfolders by prefix, as folders with many thousands of entries are slow on some systems.
   const placeOf = (name: string) => join(folder, name.slice(0, 2), name)
   const partOf = (name: string) => `${placeOf(name)}.part`
   return {
@@ -59,7 +59,7 @@ async function synced(folder: string): Promise<void> {
   await handle.sync().finally(() => handle.close())
 }
 
-/** Makes a folder and those above it. The recursive form of Node never ends where none can be made, as in /proc. */
+/** Makes a folder and those above it. The recursive option of Node never returns if a folder cannot be made, as in /proc. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder)

@@ -22,7 +22,7 @@ export async function openContents(place: string, world: World, writes = true): 
   return folderContents(folder)
 }
 
-/** Other processes may do the same at the same time. */
+/** Writes and removes a file, to check the right to write. Other processes may do the same at the same time. */
 function tryWriting(folder: string): void {
   writeFileSync(join(folder, probeName), '')
   rmSync(join(folder, probeName), { force: true })

@@ -111,11 +111,11 @@ function actionsText({ renamed, withdrawn, added, changed }: ActionParts): strin
   ]
 }
 
-/** A transition with the same end. One with another end is another transition, whatever its name is. */
+/** Whether a transition still exists: one of the same name that leads to another state is another transition. */
 const isKept = <T extends { readonly to: string }>(had: T, has: T | undefined): has is T => has?.to === had.to
 
-/** The transitions and timers that the new version does not have, but for one that only has another name. */
-function goneCode(before: ResourceContract, is: Ways, formerName?: string): Code {
+/** The code of the transitions and timers that the new version lacks, except for the renamed transition. */
+function goneCode(before: ResourceContract, is: Actions, formerName?: string): Code {
   const { transitions = {}, timed = {} } = before.states ?? {}
   const lost = Object.entries(transitions).filter(
     ([name, one]) => !isKept(one, is.transitions[name]) && name !== formerName,
@@ -127,8 +127,8 @@ function goneCode(before: ResourceContract, is: Ways, formerName?: string): Code
   ])
 }
 
-type Ways = Pick<StateContract, 'transitions' | 'timed'>
-const nothing: Ways = { transitions: {}, timed: {} }
+type Actions = Pick<StateContract, 'transitions' | 'timed'>
+const nothing: Actions = { transitions: {}, timed: {} }
 
 /** For a field that clients wrote: the transitions without required input that lead to its values. */
 function writtenCode({ fields }: ResourceContract, { field, transitions }: StateContract): string | undefined {
@@ -141,7 +141,7 @@ function writtenCode({ fields }: ResourceContract, { field, transitions }: State
 
 const needsInput = ({ input }: TransitionContract): boolean => Object.values(input).some(({ required }) => required)
 
-/** A new state is shown as the one in whose place it came: as the initial one, or as the end of a transition. */
+/** Older versions show a new state as the state that it replaced: as the former initial state, or as the former end of its transition. */
 export function formerEnds(
   values: Readonly<Record<string, string>>,
   was?: StateContract,
@@ -175,7 +175,7 @@ function inFormerWords(
   return { ...is, transitions: named(is.transitions), timed: named(is.timed) }
 }
 
-/** A guess, if exactly one transition went and exactly one like it came. */
+/** A guess: if exactly one transition was removed and exactly one like it was added, it was renamed. */
 function renamedTransition(was: StateContract, is: StateContract): Record<string, string> {
   const [lost, ...others] = Object.entries(was.transitions).filter(([name]) => !is.transitions[name])
   const come = Object.entries(is.transitions).filter(([name]) => !was.transitions[name])
@@ -188,7 +188,7 @@ function withdrawnCode(
   name: string,
   { from, to, input }: TransitionContract,
   { paths }: ResourceContract,
-  { transitions }: Ways,
+  { transitions }: Actions,
 ): string | undefined {
   const [path, methods] = Object.entries(paths).find(([one]) => one.endsWith(`/${name}`)) ?? []
   const access = methods?.POST

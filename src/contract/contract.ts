@@ -31,7 +31,7 @@ export interface Contract {
   readonly scopes: readonly string[]
   readonly errors: { readonly [type: string]: { readonly status: number; readonly types: readonly string[] } }
   readonly tiers: { readonly [tier: string]: { readonly [quota: string]: QuotaContract } }
-  /** The tier of callers that name none. */
+  /** The tier of callers without a tier of their own. */
   readonly usualTier: string | null
   readonly resources: { readonly [name: string]: ResourceContract }
   /** When the version is planned to end; missing in locks that were written before contracts recorded it. */
@@ -62,7 +62,7 @@ export interface DeprecationDates {
 }
 
 export interface ResourceContract extends StatesOfContract, OperationsOfContract, ListsOfContract {
-  /** The prefix of ids; null if a key takes their place. */
+  /** The prefix of ids; null if items have a key in place of an id. */
   readonly prefix: string | null
   readonly key: string | null
   readonly parent: { readonly resource: string; readonly onDelete: string } | null

@@ -68,7 +68,7 @@ const B = 'breaking'
 const A = 'additive'
 const N = 'none'
 
-/** The edit, its weight, that of the reverse edit, the changed declaration, and its original if that is another. */
+/** The edit, its weight, the weight of the reverse edit, the changed declaration, and the original if it is not the common one. */
 const edits: [name: string, there: string, back: string, after: Declaration, before?: Declaration][] = [
   // fields
   ['a file', A, B, withFields({ scan: f.file() })],

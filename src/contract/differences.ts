@@ -51,7 +51,7 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  // A setting that only one contract names is not compared: the other one is of a release that did not have this setting.
+  // A setting that only one contract names is not compared: the other contract was locked by a release without this setting.
   const sharedPaths = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
   return sharedPaths.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
@@ -124,13 +124,11 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
 /** A lower quota or a new one breaks consumers. */
 function tierDifferences(before: Contract, after: Contract): Difference[] {
   const broken = (place: string, says: string) => makeDifference(place, 'breaking', says, 'Leave it as it was.')
-  const [was, is] = [before.usualTier, after.usualTier]
-  const usual =
-    was === is
-      ? []
-      : is === null
-        ? [makeDifference('tiers', 'additive', 'Callers have no quota any more.')]
-        : [broken('tiers', `Callers have the quotas of ${is}${was === null ? '' : `, not those of ${was}`}.`)]
+  const usualDifferences = (was: string | null, is: string | null): Difference[] => {
+    if (was === is) return []
+    if (is === null) return [makeDifference('tiers', 'additive', 'Callers have no quota any more.')]
+    return [broken('tiers', `Callers have the quotas of ${is}${was === null ? '' : `, not those of ${was}`}.`)]
+  }
   const declared = compareMembers(before.tiers, after.tiers, (tier, had, has) => {
     const place = `tiers.${tier}`
     if (!has) return [broken(place, `The tier ${tier} is gone.`)]
@@ -146,7 +144,7 @@ function tierDifferences(before: Contract, after: Contract): Difference[] {
       return more ? [makeDifference(`${place}.${name}`, 'additive', says)] : [broken(`${place}.${name}`, says)]
     })
   })
-  return [...usual, ...declared]
+  return [...usualDifferences(before.usualTier, after.usualTier), ...declared]
 }
 
 const quotaText = ({ quota, window, partition }: QuotaContract): string =>
@@ -193,7 +191,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
   ]
 }
 
-/** New types of events add; consumers wait for those that they know. */
+/** New types of events are additive; a removed type breaks consumers that wait for it. */
 function eventDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [had, has] = [before.events ?? [], after.events ?? []]
   const lost = had.filter((type) => !has.includes(type))

@@ -103,7 +103,7 @@ function differencesOfField(
   }
   const shifts = valueShifts(before, after)
   return [
-    // What is allowed for contents concerns those who upload them: readers are told the type and the length of each.
+    // The limits of a file concern only uploads: answers state the type and the length of each content.
     ...shifts.map((shift) => shiftDifference(place, shift, isFile ? { ...way, output: false } : way)),
     ...sendingDifferences(place, before, after, traffic, way),
     ...promiseDifferences(place, before, after, traffic, way),

@@ -96,7 +96,7 @@ describe('a locked version', () => {
     const text = mistakesText(next, new Map([['v1', lock]]))
     assert.match(text, /number and row need not be unique together any more\..*Versions cannot differ in `uniques`/s)
   })
-  test('R194: cannot be kept by a change in parts where versions cannot differ, and the gate says so', () => {
+  test('R194: no change can keep parts that must be the same in all versions, and the gate says so', () => {
     const [other] = [{ prefix: 'oth', fields: { a: f.text() }, access: 'public' }]
     const of = (more: object, ref: object = {}) =>
       service({

@@ -150,7 +150,7 @@ function otherClaimText(
     : `Or, if it is called \`${renamed}\` now, say so in ${version}:\n\n     .change('${version}', '${renamed}', { about: '\`${name}\` is called \`${renamed}\`.', was: '${name}' })\n`
 }
 
-/** The only new resource whose ids have the same prefix: most likely the missing one has got its name. */
+/** The only new resource whose ids have the same prefix: most likely the missing resource was renamed to it. */
 function newNameOf(name: string, lock: Contract, now: Contract): string | undefined {
   const prefix = lock.resources[name]?.prefix ?? null
   const added = Object.entries(now.resources).filter(([one]) => !Object.hasOwn(lock.resources, one))

@@ -137,18 +137,15 @@ export const dayText = (moment: string): string => moment.replace('T00:00:00.000
 
 const ruleBreadth = (rule: string): number => ['authenticated', 'public'].indexOf(rule) + 1
 
-/** Whether the new rule admits all callers that the old one admitted, and more. The alternatives of one on items are separate. */
+/** Whether the new rule admits all callers that the old one admitted, and more. Rules on items are compared by their alternatives. */
 const isWiderRule = (was: string, is: string): boolean =>
   ruleBreadth(is) > ruleBreadth(was) || was.split(' or ').every((one) => is.split(' or ').includes(one))
 
-const ruleText = (rule: string): string =>
-  rule.includes('items where ')
-    ? `known callers, as far as they have ${rule}`
-    : rule === 'public'
-      ? 'everybody'
-      : rule === 'authenticated'
-        ? 'known callers'
-        : `callers with ${rule}`
+function ruleText(rule: string): string {
+  if (rule.includes('items where ')) return `known callers, as far as they have ${rule}`
+  if (rule === 'public') return 'everybody'
+  return rule === 'authenticated' ? 'known callers' : `callers with ${rule}`
+}
 
 /** Consumers send these names in `embed`: a lost name breaks, a new one adds. R232. */
 function embedDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {

@@ -123,7 +123,7 @@ test('a new derived field adds, and one that clients could write before breaks',
   assert.ok(weights(of(amount({})), of(amount({ derived: true }), derived)).includes('breaking'))
 })
 
-test('a field that follows from something else adds: its values change, and not what they may be', () => {
+test('another source of a derived field is additive: its values change, but not the allowed values', () => {
   const of = (derived: unknown, make: (bill: { half: number }) => number) =>
     contractOf({
       name: 'shop',

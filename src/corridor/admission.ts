@@ -33,7 +33,7 @@ export function releaseAdmission({ space, finish, leave }: Admission): void {
   leave()
 }
 
-/** Waits until there is memory for an answer of about this size; returns null, without waiting, if there is some now. */
+/** Waits until there is memory for an answer of about this size; returns null, without waiting, if there is enough now. */
 export function waitForMemory({ call, admission }: AdmittedCall, bytes: () => number): Promise<void> | null {
   const space = admission.memory.enter(bytes, call.gone)
   const take = (own: AnswerSpace): void => {

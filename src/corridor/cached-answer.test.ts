@@ -31,7 +31,7 @@ test('in a new state, an answer that was requested again is cached at once; if i
   assert.equal(cache.answers.latest('ann /books'), undefined)
 })
 
-test('a request that comes again only after more answers than are cached is not cached', () => {
+test('a request that is repeated only after more answers than can be cached is not cached', () => {
   const cache = makeAnswerCache()
   const large = { ...reply, body: 'x'.repeat(100_000) }
   for (let round = 0; round < 3; round++)

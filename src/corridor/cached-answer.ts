@@ -45,13 +45,13 @@ function lookupOf(state: CacheableRequest, read: readonly string[], mark: string
   return { key, mark, collection, query: answers.latest(key)?.query ?? null, cached }
 }
 
-/** The columns that choose the rows of a list; null if the list is read from others too. */
+/** The columns that select the rows of a list; null if the list is read from several collections. */
 function chosenRows({ collection, query }: Pick<CachedAnswer, 'collection' | 'query'>): ListedRows | null {
   const columns = collection !== null && query !== null ? columnsOfList(query as ListQuery) : null
   return columns && { collection: collection as string, columns }
 }
 
-/** Whether nothing was written since that the answer depends on: the columns that chose its rows, and those rows. */
+/** Whether no write since then affects the answer: neither the columns that select its rows nor the rows themselves. */
 function isStill({ isUnaffected }: Store, answer: CachedAnswer, since: string): boolean {
   if (!isUnaffected) return false
   answer.listed ??= listedRows(answer)
@@ -123,7 +123,7 @@ export function applyPreconditions(call: Call, reply: Reply, coding: string | nu
   if (!holds)
     throw new Problem(
       'precondition-failed',
-      'The resource has changed.',
+      'The resource has changed since the state that the condition names. Read it again without the condition.',
       current === undefined ? {} : { headers: { ETag: current } },
     )
   const tag = matchedTag(call, preconditions, reply, coding)
@@ -185,7 +185,7 @@ interface AnswerCache {
 
 /** The limit for all cached answers together, in characters; a list has about 14,000. */
 const mostCharacters = 8_388_608
-/** What a request that was answered once counts at least, as its key takes memory too. */
+/** The least size that an entry of `once` counts, as its key takes memory too. */
 const leastCharacters = mostCharacters / 2000
 
 export const makeAnswerCache = (): AnswerCache => ({
@@ -239,7 +239,7 @@ export function rememberAnswer(
   const entry = { query, reply: copyReply(reply), encoded: new Map(), repeated: false, collection }
   if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return entry
   const size = 2 * reply.body.length
-  // The rows of the answer before are not known, as it was not kept.
+  // Only the columns can be compared: the rows of the former answer were not kept.
   const isSame = (since: string) => {
     const chosen = chosenRows(entry)
     return chosen !== null && store.isUnaffected?.(chosen, since) === true

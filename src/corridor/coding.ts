@@ -114,7 +114,10 @@ export function encodeIfAccepted(call: Call, reply: Reply, settings: Settings): 
   return coding === null ? reply : encodeReply(call, reply, coding)
 }
 
-/** Compresses an answer, thoroughly if it is for many requests, or takes its body from `kept`. HEAD gets the headers of GET without compressing. R10, R122. */
+/**
+ * Compresses an answer, or takes its compressed body from `kept`; `thoroughly` if many requests get it. HEAD gets the
+ * headers of GET without compressing. R10, R122.
+ */
 export async function encodeReply(
   call: Call,
   reply: Reply,

@@ -56,9 +56,9 @@ class Batch {
   readonly #read: ReadMember[] = []
   /** The handlers of each member; empty without handlers. */
   readonly #runs: readonly HandledRun[]
-  /** The member that is carried out, or was last. */
+  /** The member that is being carried out, or was the last one. */
   #current = 0
-  /** Whether its mistakes are those of its body. */
+  /** Whether mistakes that are thrown now concern the body of that member. */
   #inBody = false
 
   constructor(state: BatchState, members: readonly BatchMember[], dryRun: boolean) {

@@ -37,7 +37,7 @@ export interface CachedAnswer {
   repeated: boolean
   /** The collection that it lists, if it was read from that alone. */
   readonly collection: string | null
-  /** What it was read from, once that has been asked for; null if only the state of the collection can tell. */
+  /** The columns and rows that it was read from, set at the first comparison; null if only the state of the collection can be compared. */
   listed?: ListedRows | null
 }
 

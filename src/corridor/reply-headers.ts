@@ -39,7 +39,7 @@ const standardCredentialHeaders: readonly string[] = ['Authorization']
 export const credentialHeaders = ({ apiKeyHeader }: Settings['auth']): readonly string[] =>
   apiKeyHeader === null ? standardCredentialHeaders : [...standardCredentialHeaders, apiKeyHeader]
 
-/** Adds names of headers to `Vary` that it does not have. R145. */
+/** Adds names of headers to `Vary` unless it has them. R145. */
 export function addVary(headers: Record<string, string>, names: readonly string[]): void {
   for (const name of names) {
     const vary = headers.Vary
@@ -71,7 +71,7 @@ export function stampReply(call: Call, reply: Reply, { service, world }: ServerC
 /** Pure: dates by their second; many answers are sent in one second. */
 const dates = new Memo<number, string>(4)
 
-/** Not the date of node:http, which can be behind by a second. R130. */
+/** The value of `Date`. The one of node:http can be a second late. R130. */
 function replyDate(now: number): string {
   const second = Math.floor(now / 1000)
   return dates.get(second) ?? dates.set(second, new Date(now).toUTCString())

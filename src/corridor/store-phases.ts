@@ -133,8 +133,8 @@ function planOf(
 }
 
 /**
- * A write whose answer is tried before the commit: it has values that only the store or a handler knows, and the version may be
- * unable to show them.
+ * Renders the answer before the commit: it has values that only the store or a handler knows, and the version may be unable
+ * to show them.
  */
 function withAnswerChecked(plan: Plan, route: Route, intent: Intent): Plan {
   if (plan.do !== 'create' && plan.do !== 'decide') return plan
@@ -151,8 +151,8 @@ function withAnswerChecked(plan: Plan, route: Route, intent: Intent): Plan {
 }
 
 /**
- * Whether a handler may have to run: one of the resource, or of rows that are written with its own, as a removal takes others
- * along and an older version writes fields that have moved to others.
+ * Whether a handler may have to run: one of the resource, or of other rows that the request writes, by a cascade or by
+ * fields that have moved to other resources.
  */
 const mayRunHandlers = ({ ownHandlers }: HandlerSources, { resources }: Service, route: Route): boolean =>
   !route.safe &&
@@ -176,7 +176,7 @@ function executeHandled(
   const decisions = new HandledRun(handlers, request)
   const makePlan = () => planOf(context, versioned.version, route, { ...intent, decisions })
   const decide = (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan)
-  // Where the resource has no handlers, only those of rows that a removal takes along can decide.
+  // If the resource has no handlers, only handlers of rows that a cascade removes can decide.
   const execute = (plan: Plan) =>
     decisions.mayDecide(route.resource.name) || route.method === 'DELETE'
       ? decide(plan)
@@ -287,7 +287,7 @@ async function explainItem(explained: ExplanationInput, note: (says: string) => 
   return `${read.key.id} does not exist and may be created`
 }
 
-/** Reads without a row to check first, of revisions and of an event: only their answer tells whether there is one. */
+/** Explains reads that check no row first, as of revisions and of an event: only their answer shows whether the item exists. */
 async function explainUnkeyedRead(explained: ExplanationInput): Promise<string | null> {
   const { route, request, store } = explained
   if (!route.safe || !route.at.startsWith('item')) return null

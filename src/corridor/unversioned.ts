@@ -88,7 +88,7 @@ function documentReply(call: Call, context: ServerContext, corridor: Corridor): 
 const descriptionPath = /^\/openapi(?:\/(v\d+))?\.json$/
 const pointerPaths = ['/', '/.well-known/api-catalog']
 
-/** A page for people: the reference of a version, by default the newest, or an error type, null for all. */
+/** A page in HTML: the reference of a version (null for the newest), or the page of an error type (null for their list). */
 type PagePlace = { readonly reference: string | null } | { readonly problem: string | null }
 
 const newestReference: PagePlace = { reference: null }

@@ -98,7 +98,7 @@ function successorUrl(service: Service, label: string, path: string, now: number
   return choice.carriers.includes('path') ? `${basePath}/${next}${there}` : `${basePath}${there}?version=${next}`
 }
 
-/** Whether a path has an endpoint; false for a malformed escape, whose refusal gets version notices too. */
+/** Whether a path has an endpoint; false for a malformed escape. */
 function isLocated(tree: ServedVersion['tree'], path: string): boolean {
   try {
     return locate(tree, path) !== null

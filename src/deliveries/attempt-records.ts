@@ -9,7 +9,7 @@ interface AttemptRecord {
   readonly id: string
   /** Adds the attempt to its delivery. */
   readonly shown: Decide
-  /** Makes the delivery due again; or until when it is kept, as it has ended. Both are stored only if this process still has it. */
+  /** The plan that makes the delivery due again; or, if it has ended, until when it is kept. Stored only while this process holds it. */
   readonly follows: TablePlan | number
 }
 
@@ -54,8 +54,8 @@ export class AttemptRecords {
   }
 
   /**
-   * The attempts come first: a process that dies before the end of a delivery is stored leaves it to another one, which
-   * sends it again. The store writes plans that come together with one statement or in one transaction.
+   * Stores the attempts first: if the process dies before the end of a delivery is stored, another process sends it again.
+   * The store writes concurrent plans with one statement or in one transaction.
    */
   async #store(records: readonly WaitingRecord[]): Promise<void> {
     const { store } = this.#context

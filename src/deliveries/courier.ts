@@ -1,4 +1,4 @@
-/** Courier: finds the endpoints that have deliveries which are due, and has them sent. Part 6. R210. */
+/** Courier: finds the endpoints with due deliveries, and starts sending them. Part 6. R210. */
 import { tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'
 import { AttemptRecords } from './attempt-records.ts'
@@ -38,14 +38,14 @@ export class Courier {
     courier.wake()
   }
 
-  /** Wakes endpoints whose deliveries are due and that no process has: after a retry by hand, or the death of a process. */
+  /** Wakes endpoints with due deliveries that no process holds: after a retry by hand, or after a process died. */
   async findDue(): Promise<void> {
     const now = this.#context.world.due()
     const due = await rowsOf<SendRow>(this.#context, tablePlan(findDue, { state: 'pending', now }))
     for (const { endpoint, account } of due) this.wake(endpoint, account)
   }
 
-  /** Wakes all endpoints, also those that deliveries of others have kept out of `findDue`. */
+  /** Wakes all endpoints, also those that the limit of `findDue` has left out. */
   async wakeAll(): Promise<void> {
     for (const { endpoint, account } of await rowsOf<CursorRow>(this.#context, tablePlan(findCursors)))
       this.wake(endpoint, account)

@@ -6,7 +6,7 @@ import { timestampOf } from '../formats/time-texts.ts'
 import { mostAttempts } from '../resources/service-fields.ts'
 import { makeActivity } from '../telemetry/activity.ts'
 import { deliveryPause, disablesEndpoint } from '../webhooks/retry-pauses.ts'
-import type { Attempted } from '../webhooks/send.ts'
+import type { AttemptResult } from '../webhooks/send.ts'
 import { makeSigner, type Sign } from '../webhooks/signature.ts'
 import type { AttemptRecords } from './attempt-records.ts'
 import { type Delivery, deliveriesIn, ownMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
@@ -28,7 +28,7 @@ export interface AttemptTerms {
   readonly isStopped: () => boolean
 }
 
-/** An endpoint at which nothing has succeeded for so long is disabled, in milliseconds. */
+/** An endpoint whose deliveries have all failed for this time is disabled. In milliseconds. */
 const patience = 5 * 86_400_000
 const forever = 8_640_000_000_000_000
 
@@ -59,7 +59,7 @@ export function signerOf({ world }: DeliveryContext, endpoint: string, own: Webh
   }
 }
 
-const unsent: Attempted = {
+const unsent: AttemptResult = {
   ...{ responseStatus: null, error: 'The endpoint is disabled, or was removed.', duration: 0 },
   ...{ response: null, retryAfter: null },
 }
@@ -70,7 +70,7 @@ async function post(
   { send: { endpoint }, delivery: { eventId, request } }: TakenSend,
   { url }: WebhookEndpoint,
   sign: Sign,
-): Promise<Attempted> {
+): Promise<AttemptResult> {
   const { body } = request
   try {
     const headers = { ...request.headers, ...sign({ id: eventId, at: world.now(), body }) } as Record<string, string>
@@ -82,7 +82,7 @@ async function post(
 }
 
 interface Made {
-  readonly attempted: Attempted
+  readonly attempted: AttemptResult
   readonly at: number
 }
 
@@ -128,7 +128,7 @@ const shownAttempt = (id: string, { attempted, at }: Made): Document => ({
 async function judgeEndpoint(
   context: DeliveryContext,
   endpoint: { readonly id: string; readonly account: string },
-  { error, responseStatus }: Attempted,
+  { error, responseStatus }: AttemptResult,
   { own, failing }: AttemptTerms,
 ): Promise<void> {
   if (own === null) return

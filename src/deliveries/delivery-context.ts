@@ -1,4 +1,4 @@
-/** Delivery context: what the dispatch of events and the sending of deliveries need, and the writes that both make. Part 6. */
+/** Delivery context: the context of the dispatch of events and the sending of deliveries, and the writes that both make. Part 6. */
 import { listKeys } from '../auth/key-table.ts'
 import { isInForce } from '../auth/keys.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
@@ -73,7 +73,7 @@ async function endpointFault(
   return isRevoked ? 'The API key that made it is not valid any more.' : null
 }
 
-/** Lets other processes have deliveries that this process has taken and not sent. */
+/** Releases deliveries that this process has taken and not sent, so that other processes can take them. */
 export async function releaseHeld(context: DeliveryContext, ids: readonly string[], holder: string): Promise<void> {
   await rowsOf(context, tablePlan(releaseSends, { ids, held: [holder, retriedHolder], free: 0 }))
 }
@@ -102,7 +102,7 @@ export function changePlan(
   }
 }
 
-/** Disables an endpoint that is enabled, and tells why in the endpoint and in the log. */
+/** Disables an endpoint that is enabled, and records the reason in the endpoint and in the log. */
 export async function disableEndpoint(
   context: DeliveryContext,
   { id, account }: { readonly id: string; readonly account: string },

@@ -1,4 +1,4 @@
-/** Delivery tables: how far each endpoint has come, and the deliveries that are due. Part 6. R210. */
+/** Delivery tables: the position of each endpoint in the events, and the deliveries that are due. Part 6. R210. */
 import type { EffectReadResult } from '../flow/plan.ts'
 import type { Table, TableOperation } from '../flow/table.ts'
 import { relayTable } from '../ledgers/outbox.ts'
@@ -35,7 +35,7 @@ const sendTable: Table = {
     ...{ id: 'text', endpoint: 'text', account: 'text' },
     /** The position of the event, and its item if the endpoint is ordered, otherwise an empty text. */
     ...{ position: 'integer', item: 'text' },
-    /** `pending`, or `ended`: it is forgotten when it is due. */
+    /** `pending`: it is sent when it is due; or `ended`: it is deleted when it is due. */
     ...{ state: 'text', due: 'integer' },
     ...{ taken: 'integer', holder: 'text', tries: 'integer' },
   },
@@ -47,7 +47,7 @@ const sendTable: Table = {
   ],
 }
 
-/** One row for each account that has made endpoints: its creations take turns, so that none overlooks another one. */
+/** One row for each account that has made endpoints: creations lock it, so that concurrent ones cannot exceed the limit of endpoints. */
 const accountTable: Table = {
   name: 'bylaw_webhook_accounts',
   columns: { account: 'text', creations: 'integer' },
@@ -59,7 +59,7 @@ export const deliveryTables: readonly Table[] = [cursorTable, sendTable, account
 const byId = { id: 'id' } as const
 const byEndpoint = { endpoint: 'endpoint' } as const
 
-/** The last position that an event has got, in the transaction of a change. */
+/** Reads the position of the last event, in the transaction of a change. */
 export const findHead: TableOperation = { do: 'find', table: relayTable, where: { name: 'name' } }
 
 /** How many endpoints an account may have. */
@@ -83,23 +83,23 @@ export const disableCursors: TableOperation = {
 }
 export const removeCursors: TableOperation = { do: 'sweep', table: cursorTable, where: byEndpoint }
 export const removeCursor: TableOperation = { do: 'sweep', table: cursorTable, where: byId }
-/** The enabled ones that are behind a position. */
+/** Finds enabled endpoints and replays that are behind a position. */
 export const findBehind: TableOperation = {
   ...{ do: 'find', table: cursorTable, where: { enabled: { above: 'none' }, position: { upTo: 'position' } } },
   ...{ order: ['position'], limit: 1000 },
 }
-/** All endpoints that may have something to send. */
+/** Finds all endpoints and replays. */
 export const findCursors: TableOperation = { do: 'find', table: cursorTable, where: {}, limit: 100_000 }
 export const takeCursor: TableOperation = {
   ...{ do: 'set', table: cursorTable, where: { ...byId, enabled: { above: 'none' }, taken: { upTo: 'now' } } },
   to: { taken: 'until', holder: 'holder' },
 }
-/** Moves a cursor that this process still has, and keeps or releases it. */
+/** Moves a cursor that this process still holds, and extends or ends its lease. */
 export const moveCursor: TableOperation = {
   ...{ do: 'set', table: cursorTable, where: { ...byId, enabled: { above: 'none' }, holder: 'holder' } },
   to: { position: 'position', taken: 'until' },
 }
-/** Takes all endpoints and replays from the processes that have them, which read their events anew. */
+/** Takes all endpoints and replays from the processes that hold them; these start again from the stored positions. */
 export const takeBackCursors: TableOperation = {
   ...{ do: 'set', table: cursorTable, where: {} },
   to: { taken: 'free', holder: 'holder' },
@@ -115,12 +115,12 @@ export const markWorking: TableOperation = {
 
 export const addSend: TableOperation = { do: 'insert', table: sendTable, replaces: byId }
 export const removeSend: TableOperation = { do: 'sweep', table: sendTable, where: byId }
-/** Takes deliveries of an endpoint that are due and that no other process has, up to a limit. */
+/** Takes due deliveries of an endpoint that no other process holds, up to a limit. */
 export const takeSends = (limit: number): TableOperation => ({
   ...{ do: 'set', table: sendTable, order: ['due', 'position'], limit, to: { taken: 'until', holder: 'holder' } },
   where: { ...byEndpoint, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
 })
-/** Takes those of some deliveries that are due and that no other process has. */
+/** Takes deliveries by their ids, if they are due and no other process holds them. */
 export const takeNamed: TableOperation = {
   ...{ do: 'set', table: sendTable, to: { taken: 'until', holder: 'holder' } },
   where: { id: { in: 'ids' }, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
@@ -129,7 +129,7 @@ export const takeNamed: TableOperation = {
 export const releaseSends: TableOperation = {
   ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: { in: 'held' } }, to: { taken: 'free' } },
 }
-/** The holder of a delivery that was retried by hand while a process had it: that process frees it after its attempt. */
+/** The holder of a delivery that was retried by hand while a process had it: that process releases it after its attempt. */
 export const retriedHolder = ''
 /** How many pending deliveries of an ordered endpoint are read at once. */
 export const mostPending = 1000
@@ -143,23 +143,23 @@ export const findNext: TableOperation = {
   ...{ do: 'find', table: sendTable, where: { ...byEndpoint, state: 'state' } },
   ...{ order: ['due'], limit: 1 },
 }
-/** Deliveries of all endpoints that are due and that no process has, or ended ones that are to be forgotten. */
+/** Finds deliveries of all endpoints in one state that are due and that no process holds. */
 export const findDue: TableOperation = {
   ...{ do: 'find', table: sendTable, where: { state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 500 },
 }
-/** Ends deliveries that this process still has. */
+/** Ends deliveries that this process still holds. */
 export const endSends: TableOperation = {
   ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: 'held' } },
   to: { state: 'state', due: 'due', taken: 'free' },
 }
-/** Changes a delivery that this process still has. */
+/** Changes a delivery that this process still holds. */
 export const keepSend: TableOperation = {
   ...{ do: 'set', table: sendTable, where: { ...byId, holder: 'held' } },
   to: { state: 'state', due: 'due', taken: 'taken', tries: 'tries' },
 }
 
-/** Makes a delivery due again. A process that sends it loses it, so that the record of its attempt does not end it. */
+/** Makes a delivery due again. A process that is sending it loses its lease, so that the end of its attempt does not end the delivery. */
 export const retrySend: TableOperation = {
   ...{ do: 'set', table: sendTable, where: byId },
   to: { state: 'state', due: 'due', tries: 'tries', holder: 'holder' },

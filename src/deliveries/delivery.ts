@@ -14,7 +14,7 @@ import { deliveryResource, endpointResource, membersIn } from '../resources/serv
 import { encodeDocument } from '../rows/collection.ts'
 import { addSend } from './delivery-tables.ts'
 
-/** What `madeBy` begins with if an API key has made the endpoint; the name of the key follows. */
+/** The prefix of `madeBy` if an API key has created the endpoint; the name of the key follows. */
 export const keyMark = 'key:'
 
 export interface WebhookEndpoint {
@@ -58,7 +58,7 @@ export const deliveriesIn = (resources: ReadonlyMap<string, Resource>): Resource
 
 export const rowKey = (id: string, account: string | null): RowKey => ({ id, parent: null, account: account ?? '' })
 
-/** The caller that an endpoint reads events as: its maker, with the rights of that time. */
+/** The caller that an endpoint reads events as: its creator, with the rights of that time. */
 export const readerOf = ({ madeBy, scopes }: WebhookEndpoint, account: string | null): Caller => ({
   ...{ ...nobody, id: madeBy || 'webhook', account },
   scopes: new Set(scopes),

@@ -12,14 +12,14 @@ import { deliveriesIn, readerOf, rowKey, storedDelivery, type WebhookEndpoint, w
 import { type DeliveryContext, disableEndpoint, enabledEndpoint, rowsOf } from './delivery-context.ts'
 import { type CursorRow, findBehind, isHeld, moveCursor, removeCursor, takeCursor } from './delivery-tables.ts'
 
-/** How long a process has an endpoint; it renews the lease with each page. */
+/** How long the lease of an endpoint lasts; the process renews it with each page. */
 const dispatchLease = 30_000
 /** How many events become deliveries in one transaction, and how many such pages an endpoint gets before others get theirs. */
 const [pageSize, mostPages] = [100, 5]
 /** How many endpoints are served at once. */
 const mostAtOnce = 8
 
-/** Ends the work for an endpoint that another process has now, or that was disabled. */
+/** Thrown to stop the work for an endpoint that another process holds now, or that was disabled. */
 class CursorLost extends Error {}
 
 /** The terms of a replay. */
@@ -29,7 +29,7 @@ interface ReplayTerms {
   readonly eventTypes?: readonly string[] | null
 }
 
-/** Is called for each endpoint that has new deliveries. */
+/** Called for each endpoint that has new deliveries. */
 type WakeEndpoint = (endpoint: string, account: string) => void
 
 /** Dispatches events up to a position, some pages for each endpoint; returns whether an endpoint has more. */
@@ -65,7 +65,7 @@ class Dispatch {
     this.#account = deliveriesIn(context.resources).collection.account === null ? null : row.account
   }
 
-  /** Whether there are more events than it has dispatched. */
+  /** Dispatches some pages of events; returns whether there are more. */
   async run(): Promise<boolean> {
     const { world, events } = this.#context
     const { id, endpoint, account } = this.#row

@@ -26,7 +26,7 @@ export interface CourierTerms {
   readonly noteAttempts: (count: number) => void
 }
 
-/** How long a process has a delivery: longer than an attempt takes. Others send it if the process dies. */
+/** How long the lease of a delivery lasts: longer than an attempt takes. Other processes send it if this one dies. */
 const sendLease = 60_000
 /** How many deliveries are taken at once from an endpoint that answers fast, and how many attempts wait for their record. */
 const mostTaken = 100
@@ -34,8 +34,11 @@ const mostTaken = 100
 const fastAnswer = 1000
 /** How long taken deliveries wait to be sent. Then they are free again: the endpoint may have been changed, or others may send them. */
 const longestQueue = 1000
-/** Takes as many as the index says. */
-const takings = [...Array.from({ length: mostConnections + 1 }, (_, limit) => takeSends(limit)), takeSends(mostTaken)]
+/** The operation that takes up to N deliveries, by N. */
+const takeOperations = [
+  ...Array.from({ length: mostConnections + 1 }, (_, limit) => takeSends(limit)),
+  takeSends(mostTaken),
+]
 
 interface CourierEndpoint {
   readonly endpoint: string
@@ -48,9 +51,12 @@ type KnownEndpoint = Pick<AttemptTerms, 'own' | 'failing' | 'sign'>
 export class EndpointCourier {
   readonly #terms: CourierTerms
   readonly #endpoint: CourierEndpoint
-  /** When to look for deliveries; null while nothing is known to wait. */
+  /** When to look for deliveries; null while no delivery is known to wait. */
   #next: number | null = null
-  /** The deliveries that this process has taken and not begun to send, the time of taking, and the endpoint as it was then. */
+  /**
+   * The deliveries that this process has taken and not begun to send. `#takenAt` and `#known` are the time and the endpoint
+   * when they were taken.
+   */
   #queue: TakenSend[] = []
   #takenAt = 0
   #known: KnownEndpoint | null = null
@@ -129,7 +135,7 @@ export class EndpointCourier {
     )
   }
 
-  /** Lets other processes, or a later look, have the deliveries that are not being sent yet. */
+  /** Releases the deliveries that are not being sent yet, to other processes or to a later look. */
   #release(): void {
     const { context, holder } = this.#terms
     const ids = this.#queue.map(({ send }) => send.id)
@@ -180,7 +186,7 @@ export class EndpointCourier {
   }
 
   #take(limit: number): Promise<readonly SendRow[]> {
-    const taking = takings[Math.min(limit, takings.length - 1)] as (typeof takings)[number]
+    const taking = takeOperations[Math.min(limit, takeOperations.length - 1)] as (typeof takeOperations)[number]
     return rowsOf<SendRow>(this.#terms.context, tablePlan(taking, { ...this.#taking, ...this.#endpoint }))
   }
 

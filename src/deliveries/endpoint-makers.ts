@@ -50,7 +50,7 @@ const siblingReads = (account: string): readonly EffectRead[] => [
   tablePlan(findCursorsOf, { account, none: 0 }),
 ]
 
-/** May set the reason of the document, which is gone when the endpoint is enabled again. */
+/** The effects of a write on the cursors of the endpoint. Clears the reason in the document when the endpoint is enabled again. */
 function decide(write: DocumentWrite, results: readonly EffectReadResult[], reason: string): readonly Effect[] {
   const { key, before, after } = write
   const { id } = key

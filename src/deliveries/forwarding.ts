@@ -2,11 +2,11 @@
 import type { ReceivedEvent } from '../events/event-client.ts'
 import { pause, type World, within } from '../flow/world.ts'
 import { disablesEndpoint } from '../webhooks/retry-pauses.ts'
-import { type Attempted, mostConnections, type Sender } from '../webhooks/send.ts'
+import { type AttemptResult, mostConnections, type Sender } from '../webhooks/send.ts'
 import { makeSigner, type Sign } from '../webhooks/signature.ts'
 import { deliveryHeaders } from './delivery.ts'
 
-export interface ForwardedAttempt extends Attempted {
+export interface ForwardedAttempt extends AttemptResult {
   readonly event: ReceivedEvent
   /** The id of the item. */
   readonly item: string
@@ -22,7 +22,7 @@ interface ForwardingTerms {
   readonly report: (attempt: ForwardedAttempt) => void
 }
 
-interface Forwarding {
+interface Forwarder {
   /** Takes an event for delivery; settles when the next one may be taken. */
   readonly take: (event: ReceivedEvent) => Promise<void>
   /** Lets attempts under way end, and returns how many events were neither delivered nor given up. */
@@ -33,7 +33,7 @@ const retryPauses = [1000, 2000, 4000]
 /** How long attempts under way may take during a stop, in milliseconds. */
 const stopPatience = 1000
 
-export function forwardTo(terms: ForwardingTerms): Forwarding {
+export function forwardTo(terms: ForwardingTerms): Forwarder {
   const sign = makeSigner([terms.secret])
   /** The last delivery of each item. */
   const last = new Map<string, Promise<void>>()

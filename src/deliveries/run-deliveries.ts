@@ -8,7 +8,7 @@ import { type DeliveryContext, readOf, rowsOf } from './delivery-context.ts'
 import { findDue, removeSend, type SendRow } from './delivery-tables.ts'
 import { dispatchUpTo } from './dispatch.ts'
 
-/** How many deliveries are removed at once, so that this keeps up with new ones. */
+/** How many deliveries are removed at once: enough to keep up with new ones. */
 const mostForgotten = 20
 
 export class DeliveryRun {

@@ -84,11 +84,11 @@ function actionRoute(context: EndpointContext, { name, summary, input: fields = 
 }
 
 const nothing: Reply = { status: 202, headers: {}, body: null }
-/** Answers of their own are rendered by the action. */
+/** The reply before `render` of the action replaces it; outcomes with an answer of their own need none. */
 const renderBase = (route: Route, intent: Intent, outcome: Outcome): Reply =>
   outcome.is === 'answered' || outcome.is === 'claimed' ? nothing : route.render(intent, outcome)
 
-/** An answer of the route's own, also where a key repeats it. */
+/** Renders an answer that the route makes itself, also when an idempotency key repeats it. */
 function ownAnswer(context: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
   if (outcome.is === 'claimed') return replayReply(context, intent, outcome, (_, { doc }) => reply(doc))
   if (outcome.is === 'answered') return reply(outcome.doc)

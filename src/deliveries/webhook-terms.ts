@@ -1,4 +1,7 @@
-/** Webhook terms: what a process knows about webhooks besides the declaration: its secrets, and where it may send. Part 6. */
+/**
+ * Webhook terms: the options of webhooks that a process has besides the declaration: its secrets, and the addresses that it
+ * may send to. Part 6.
+ */
 import type { ServiceWorld } from '../flow/world.ts'
 import type { PrivateTargets, TargetRules } from '../webhooks/address-guard.ts'
 import { type SealedSecrets, sealedSecrets } from '../webhooks/sealed-secrets.ts'
@@ -37,7 +40,7 @@ export function signingSecrets(sealed: string, endpoint: string, world: ServiceW
 export const sealFirst = (secret: string, endpoint: string, world: ServiceWorld): string =>
   secretsOf(world).seal(JSON.stringify([{ secret, until: null }]), endpoint)
 
-/** A new secret beside the former ones, which sign until a time. */
+/** Adds a new secret to the former ones, which keep signing until a time. */
 export function sealNext(
   secret: string,
   former: string,

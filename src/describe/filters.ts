@@ -65,7 +65,7 @@ function valueOrSet(resource: Resource, field: string, terms: FieldTerms, contex
   return { ...context.components.put('schemas', [`${name.replace(/Input$/, '')}OrSet`], either) }
 }
 
-/** A context in which shared schemas stand where they are used. */
+/** A context in which schemas are written in place, not as references. */
 const unshared = (context: SchemaContext): SchemaContext => ({
   ...context,
   components: { ...context.components, put: (_, __, part) => part as unknown as ComponentRef },

@@ -45,17 +45,17 @@ function filterText({ editions, settings }: Service, label: string): string {
 }
 
 function versionText({ choice, declaration, settings }: Service, label: string): string {
-  const { carriers, usual, latest, fromFeatures } = choice
+  const { carriers } = choice
   const ways = versionExamples(label, settings.server.basePath)
   const named = carriers.map((one) => ways[one]).join(', ')
-  const none =
-    fromFeatures !== null
-      ? 'the features of the caller decide'
-      : usual === null
-        ? 'the request is refused'
-        : `${latest ? 'the latest released version' : usual} answers`
-  const how = `This is ${label}. It is named by ${named}; where nothing names a version, ${none}.`
+  const how = `This is ${label}. It is named by ${named}; where nothing names a version, ${unnamedText(choice)}.`
   return [how, ...deprecationNotes(declaration.versions?.[label] ?? {})].join(' ')
+}
+
+function unnamedText({ usual, latest, fromFeatures }: Service['choice']): string {
+  if (fromFeatures !== null) return 'the features of the caller decide'
+  if (usual === null) return 'the request is refused'
+  return `${latest ? 'the latest released version' : usual} answers`
 }
 
 /** The deprecation, the end and the successor of a version or an operation, in words. R202. */

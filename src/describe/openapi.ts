@@ -84,7 +84,7 @@ function infoPart(service: Service, label: string, version: string | undefined):
   })
 }
 
-/** The declared resources, then those that only operations of the service have, as events. */
+/** The declared resources, then those that the service adds, as events. */
 function taggedResources({ resources, endpoints }: ServedVersion): readonly Resource[] {
   const served = endpoints.flatMap(({ methods }) => [...methods.values()].map(({ resource }) => resource))
   return [...new Map([...resources.values(), ...served].map((one) => [one.name, one])).values()]

@@ -73,7 +73,7 @@ const ofLists = [
 ]
 const ofReads = [...ofLists, 'unsupported-field']
 
-/** The operations that a batch can have as members: it is refused as its first refused member is. R229. */
+/** The operations that a batch can have as members: a batch is refused with the error of its first refused member. R229. */
 const memberOperations = (batch: DescribedOperation): readonly DescribedOperation[] =>
   batch.version.endpoints.flatMap((endpoint) =>
     [...endpoint.methods]

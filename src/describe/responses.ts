@@ -43,7 +43,7 @@ const alikeStatuses = [406, 408, 413, 414, 415, 417, 421, 431]
 const isAlike = ({ status }: StatusRefusal, { safe, about }: Route): boolean =>
   alikeStatuses.includes(status) || (status === 412 && (safe || !about.headers.includes('match')))
 
-/** These refusals of all operations are described together: for each operation, they would be a third of the document. */
+/** Describes these refusals of all operations together: repeated for each operation, they would be a third of the document. */
 function alikeRef(context: ResponseContext): ComponentRef {
   const { service, version, corridor, schemas, headers } = context
   const all = version.endpoints.flatMap((endpoint) =>
@@ -105,7 +105,7 @@ function refusalExamples({ types }: StatusRefusal, { service, version }: Respons
   return examples.length === 0 ? refusalExample(types, version) : { examples: Object.fromEntries(examples) }
 }
 
-/** A repeated key has more members than others, so its types come last. */
+/** The error of a repeated key has further members, so its types are used only if there are no others. */
 function refusalExample(types: readonly string[], { errors }: ServedVersion): DocumentPart {
   const [type = ''] = [...types.filter((one) => !repeatTypes.includes(one)), ...types]
   return { example: { message: `${typeTitle(errors, type)}.`, type, types: typeChain(errors, type) } }

@@ -3,7 +3,7 @@ import type { Fields } from '../fields/field.ts'
 import { stateNames } from '../resources/states.ts'
 import type { Declaration } from '../service.ts'
 
-interface Described {
+interface DescribedPart {
   readonly description?: string
 }
 
@@ -24,7 +24,7 @@ export function undescribed(declaration: Declaration): readonly string[] {
   return [...own, ...parts, ...without('', errors)]
 }
 
-const without = (before: string, parts: { readonly [name: string]: Described }): string[] =>
+const without = (before: string, parts: { readonly [name: string]: DescribedPart }): string[] =>
   Object.entries(parts).flatMap(([name, { description }]) => (description === undefined ? [before + name] : []))
 
 const ofFields = (before: string, fields: Fields): string[] =>

@@ -46,7 +46,7 @@ export class LaterDocument {
   }
 }
 
-/** One entry of the list of effects. */
+/** Makes the effects of the writes of a resource. */
 export interface EffectMaker {
   /** The resource whose writes it follows, by its newest name. */
   readonly resource: string

@@ -37,7 +37,7 @@ export const handledBy = (
   input?: ProposedWrite['input'],
 ): HandledWrite | undefined => decisions && { decisions, operations: operations(), ...(input && { input }) }
 
-/** An existing row, and when it is changed. */
+/** An existing row, the time of its change, and its guard. */
 interface SeenRow extends ChangedRowPlan, Guarded {
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean

@@ -41,7 +41,7 @@ export interface AppOptions {
   readonly openTelemetry?: boolean
 }
 
-/** Whom `authenticate` accepts, and where a Request came from. */
+/** The callers that `authenticate` accepts, and the address that a Request came from. */
 export interface AuthenticateOptions {
   /** `'authenticated'` (the default), `'public'` for anonymous callers too, or a scope: `access: 'orders:read'`. */
   readonly access?: AccessRule

@@ -2,7 +2,7 @@
 import { fetchDoor } from '../http/fetch.ts'
 import { type App, openedApp } from './app.ts'
 
-/** How `toFetch` finds the address of a client, of what a host gives with each request. */
+/** How `toFetch` finds the address of a client, from the arguments that the host passes with each request. */
 export interface FetchOptions<Rest extends readonly unknown[]> {
   /** The client's address: `addressOf: (_, { incoming }) => incoming.socket.remoteAddress`. */
   readonly addressOf?: (request: Request, ...rest: Rest) => string | undefined

@@ -23,7 +23,7 @@ const headerNames = ['if-match', 'if-none-match', 'idempotency-key', 'prefer']
 const sourcePattern = /^([A-Za-z][\w-]{0,49})\.([A-Za-z][\w-]{0,99})$/
 const namePattern = /^[A-Za-z][\w-]{0,49}$/
 
-/** The members of a body. Throws all mistakes in their form. */
+/** Reads the members of a body. Throws all mistakes in their structure. */
 export function readBatchMembers(body: Document, most: number): readonly BatchMember[] {
   const faults: Violation[] = []
   const { operations, ...others } = body
@@ -47,7 +47,7 @@ export function readBatchMembers(body: Document, most: number): readonly BatchMe
 /** Reports a mistake in a part of a member. */
 type Fault = (part: string, type: string, says: string) => undefined
 
-/** `names` are those of the members before. */
+/** `names` are the names of earlier members. */
 function readMember(
   member: unknown,
   index: number,

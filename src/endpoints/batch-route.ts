@@ -26,7 +26,7 @@ export function batchRoute(resource: Resource, most: number): Route {
       if (outcome.is === 'answered') return { status: 200, headers: {}, body: outcome.doc }
       if (outcome.is !== 'claimed') throw new Error(`The store answered ${outcome.is} to a batch.`)
       const kept = keptAnswer(outcome, claim as Claim)
-      // The answer is one text of several routes, and has the form of its version.
+      // The kept answer is one text made by several routes, so only the version that made it can replay it.
       if (kept === null || (kept.version ?? carried.label) !== carried.label)
         throw keyReuseProblem(outcome, claim as Claim, null, resource.settings)
       return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: kept.doc }
@@ -41,7 +41,7 @@ export function batchRoute(resource: Resource, most: number): Route {
       body: 'batch',
       headers: [],
       answers: [{ status: 200, says: 'All were carried out.', body: 'batch', headers: ['Idempotency-Replayed'] }],
-      // Those of its members are added when it is described.
+      // The description adds the refusals of the members.
       refusals: ['route-not-found', 'method-not-allowed', 'invalid-request', 'unexpected-body'],
     },
   }

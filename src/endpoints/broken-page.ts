@@ -35,8 +35,8 @@ export function brokenPageProblem(failure: ConversionError, at: number, around: 
 }
 
 /**
- * Links to the pages that end before a row and begin after it, if a pagination style allows them. The one before has
- * only rows of this page, if there are any, as earlier rows may include another one that cannot be shown.
+ * Links to the pages that end before a row and begin after it, if a pagination style allows them. The previous page has only
+ * rows of this page, if there are any, as earlier rows may include another one that cannot be shown.
  */
 function linksAround(at: number, today: Resource, intent: Intent, page: Page): Record<string, string> {
   const query = intent.query as ListQuery

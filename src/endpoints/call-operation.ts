@@ -161,7 +161,7 @@ function planStart(context: EndpointContext, served: ServedOperation, intent: In
   }
 }
 
-/** How often a waiting request looks whether its client may have left, or another process has ended its operation, in milliseconds. */
+/** How often a waiting request checks whether its client has left or its operation has ended, in milliseconds. */
 const lookInterval = 1000
 
 /** Waits until the operation has ended, for as long as the client prefers and stays connected. */
@@ -214,11 +214,11 @@ function renderAnswer(
   throw callRefusal(context, intent, outcome)
 }
 
-/** Whether an outcome is an output that was stored when this version was the newest, so that it has its form. */
+/** Whether an output was stored when this version was the newest: then it has the form of this version. */
 const isOfVersion = ({ version }: EndpointContext, outcome: Outcome): boolean =>
   outcome.is === 'claimed' && outcome.answer?.version === version
 
-/** A repeat whose stored output has the form of the newest version; without an answer if the output lacks a member or has another type. */
+/** Converts the stored output of a repeat to the newest version; without an answer if a member is missing or has another type. */
 function newestOutput(context: EndpointContext, served: ServedOperation, outcome: Outcome): Outcome {
   if (outcome.is !== 'claimed' || !outcome.answer?.version || isOfVersion(context, outcome)) return outcome
   const { doc, version } = outcome.answer
@@ -242,7 +242,7 @@ function isOutput({ output }: OwnOperation, members: Record<string, unknown>, { 
   }
 }
 
-/** A repeat whose stored status has the form of the newest version; without an answer if a node of a newer declaration stored it. */
+/** Converts the stored status of a repeat to the newest version; without an answer if a node with a newer declaration stored it. */
 function newestStatus({ contexts, representation }: EndpointContext, outcome: Outcome): Outcome {
   if (outcome.is !== 'claimed' || !outcome.answer?.version) return outcome
   const { doc, version } = outcome.answer

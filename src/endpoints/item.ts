@@ -30,7 +30,7 @@ export interface EndpointContext extends EmbeddingResource {
   readonly version: string
   /** The contexts of all resources of the version; complete when the first request arrives. */
   readonly contexts: ReadonlyMap<string, EndpointContext>
-  /** Those of all versions, by their names. */
+  /** The contexts of all versions, by version and by the name of the resource. */
   readonly versions: ReadonlyMap<string, ReadonlyMap<string, EndpointContext>>
   readonly service: string
   /** All resources as they are stored. */
@@ -195,7 +195,7 @@ function httpDayOf(text: string): { readonly begins: number; readonly text: stri
 
 const dayLength = 86_400_000
 
-/** A document's timestamp as an HTTP date; null as long as another change could get the same date. R130. */
+/** A document's timestamp as an HTTP date; null while another change could still get the same date. R130. */
 function httpDate(text: string, now: number): string | null {
   const { begins, text: date } = httpDayOf(text.slice(0, 10))
   return begins + 2 * dayLength <= now || isSettled(text, now) ? `${date}${text.slice(11, 19)} GMT` : null

@@ -208,7 +208,7 @@ export function shownItems(context: EndpointContext, { caller, carried, world }:
   return seenRows(context, view, carried, page, page.documents)
 }
 
-/** The same with what they embed, and with the fields of their pairs. R232. */
+/** As `shownItems`, with embedded items and the fields of pairs. R232. */
 function itemsWithEmbedded(
   context: EndpointContext,
   intent: Intent,

@@ -29,7 +29,7 @@ function parseTags(text: string | undefined): EntityTags | null {
   return end === text.length && tags.length > 0 ? tags : 'malformed'
 }
 
-/** What preconditions depend on besides the request. */
+/** The parts of the world that preconditions depend on. */
 export type ConditionsWorld = Pick<ServiceWorld, 'now' | 'secrets' | 'restoredAt'>
 
 /** The preconditions of a call; null if it has none. */

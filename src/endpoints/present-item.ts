@@ -33,7 +33,7 @@ function admitStatus(
   const on = stored.get(name)
   const own = on?.operations.find((one) => one.name === called)
   const { id: by, account } = (JSON.parse(String(request)) as QueuedRequest).caller
-  // A status has values of the item, which its other readers might not see.
+  // A status has values of the item, which other readers of the status may not be allowed to see.
   const isLimited = on && visibleRows(stored, caller)?.of(on.collection.name) !== undefined
   if (isLimited && by !== caller.id) throw missingItem(resource, String(id))
   const isShared = on?.collection.account === null || (account !== null && account === caller.account)

@@ -74,14 +74,14 @@ export function admitEmbeds({ admit }: Embedder, { query, caller }: Pick<Request
   if (query?.embed) admit(query.embed, caller)
 }
 
-/** A plan that also reads what a request embeds. */
+/** Adds the rows that a request embeds to its plan. */
 export const withEmbeds = <P extends Read | ListRows>(read: P, { plan }: Embedder, intent: Intent): P =>
   intent.query?.embed ? { ...read, embeds: plan(intent.query.embed, intent) } : read
 
 export const embeddableBy = ({ names, collections, rules }: Embedder): Pick<Route, 'embeds' | 'furtherRules'> =>
   names.length === 0 ? {} : { embeds: { names, collections }, furtherRules: rules }
 
-/** The answer with `_embedded`. It has no Last-Modified, because no date tells when a row has left an embedded list. R130. */
+/** The answer with `_embedded`. It has no Last-Modified, because no date records when a row has left an embedded list. R130. */
 function replyWithEmbedded(
   { status, body, headers: { 'Last-Modified': _, ...headers } }: Reply,
   { texts, reach }: Embedder,

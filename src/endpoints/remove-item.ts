@@ -18,7 +18,7 @@ import { admitConditions, type WriteDescription, writeItemRoute } from './write-
 
 export function removeItemRoute(context: EndpointContext): Route {
   const { resource } = context
-  const going = cascadeRules(context)
+  const rules = cascadeRules(context)
   return {
     ...writeItemRoute(context, {
       operation: 'remove',
@@ -30,13 +30,13 @@ export function removeItemRoute(context: EndpointContext): Route {
       admit: (request, current) => admitRemoval(context, request, current),
       judgeState: judgeWrite(context, 'remove'),
       decide: (intent, current) =>
-        current.is === 'found' ? planRemoval(context, intent, current, going) : { do: 'keep' },
-      furtherRules: [...new Set(going.values())],
+        current.is === 'found' ? planRemoval(context, intent, current, rules) : { do: 'keep' },
+      furtherRules: [...new Set(rules.values())],
       claims: null,
       about: removeDescription(context),
     }),
     render: ({ key, caller }, outcome) => {
-      if (outcome.is === 'withheld') throw cascadeRefusal(context, going, outcome.collection, caller)
+      if (outcome.is === 'withheld') throw cascadeRefusal(context, rules, outcome.collection, caller)
       if (outcome.is !== 'removed' && outcome.is !== 'kept') throw writeRefusal(context, outcome, key)
       return { status: 204, headers: {}, body: null }
     },
@@ -47,12 +47,12 @@ function planRemoval(
   context: EndpointContext,
   intent: Intent,
   current: FoundRow,
-  going: ReturnType<typeof cascadeRules>,
+  rules: ReturnType<typeof cascadeRules>,
 ): RowWrite {
   const { today } = context.representation
   const before = JSON.parse(current.doc) as Document
   const { caller, key, time } = intent
-  const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
+  const takes = new Set([...rules].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
   const own = { operation: 'remove', document: before } as const
   const guard = stateGuard(context, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
   return context.writer.remove(
@@ -97,10 +97,10 @@ function removeDescription(context: EndpointContext): WriteDescription {
 /** The refusal of a removal that would also remove rows that the caller may not remove. */
 function cascadeRefusal(
   { challenge, resource }: EndpointContext,
-  going: ReturnType<typeof cascadeRules>,
+  rules: ReturnType<typeof cascadeRules>,
   other: string,
   caller: Caller,
 ): Error {
   const { auth } = resource.settings
-  return otherRowsRefusal(`remove ${other}, which are deleted with it,`, going.get(other), { caller, challenge, auth })
+  return otherRowsRefusal(`remove ${other}, which are deleted with it,`, rules.get(other), { caller, challenge, auth })
 }

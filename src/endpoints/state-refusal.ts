@@ -13,7 +13,7 @@ import { isSameJson } from '../rows/collection.ts'
 import type { EndpointContext } from './item.ts'
 
 /** The refused write, for messages such as `cannot be changed`. */
-type Refused = 'changed' | 'removed' | 'written below'
+type RefusedWrite = 'changed' | 'removed' | 'written below'
 
 /** Refuses a transition until nodes that do not know its state have stopped. */
 export function admitOpen(
@@ -128,7 +128,7 @@ function admitState(
   context: EndpointContext,
   today: Resource,
   document: Document,
-  { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: Refused },
+  { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: RefusedWrite },
 ): void {
   const { title, state, is, words } = stateWords(context, today, document)
   if (allowed.includes(state)) return
@@ -148,7 +148,7 @@ export function handledStateProblem(version: Version, refused: RefusedState): Pr
 interface StateWords {
   readonly title: string
   readonly state: string
-  /** The name of the state, which is not one of those that allow a request. */
+  /** The refused state in words. `allowed` are the states that allow the request. */
   readonly is: (allowed: readonly string[]) => string
   readonly words: (states: readonly string[]) => string
 }
@@ -184,7 +184,7 @@ function stateInVersion(context: EndpointContext | undefined, document: Document
     const shown = JSON.parse(context.representation.answer(JSON.stringify(document), [])) as Document
     return String(shown[context.representation.names(field)[0] ?? field] ?? stored)
   } catch {
-    return stored // a function of a change may not take this item in another state
+    return stored // a change function may fail for an item in this state
   }
 }
 

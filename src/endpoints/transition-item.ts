@@ -18,8 +18,9 @@ import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /**
- * A transition or an operation with its name in keys: the one that it has in the first version with it. If an older version used that
- * name for another action, the version is added. The name is found at the first request, when all versions are complete.
+ * A transition or an operation under the name that idempotency keys use: its name in the first version that has it. If an
+ * older version used that name for another action, the version is appended. The name is computed at the first request, when
+ * all versions are complete.
  */
 export function actionOfKeys<A extends { readonly name: string }>(
   context: EndpointContext,

@@ -48,8 +48,8 @@ export async function eraseDeliveries(
     const plan = changePlan({ ...service, world }, deliveries, key, (before) => {
       const { request, attempts } = membersIn(before, 'camel') as unknown as SentDelivery
       if (request.body === body) return before
-      const heard = attempts.map((one) => ({ ...one, response: null }))
-      return { ...before, ...ownMembers(deliveries, { request: { ...request, body }, attempts: heard }) }
+      const withoutResponses = attempts.map((one) => ({ ...one, response: null }))
+      return { ...before, ...ownMembers(deliveries, { request: { ...request, body }, attempts: withoutResponses }) }
     })
     const { is } = await store.execute(isDry ? { ...plan, dry: true } : plan)
     if (is === 'changed') addTo(counts, 'deliveries')

@@ -64,7 +64,7 @@ export async function eraseItem(context: ErasureContext, first: ErasedItem): Pro
 
 const nameOf = ({ resource, key }: ErasedItem): string => JSON.stringify([resource.name, key])
 
-/** An id that was used again is that of another item. */
+/** Whether the item exists, or another one that was created with its id later. */
 const isPresent = async ({ store, world }: ErasureContext, { resource, key }: ErasedItem): Promise<boolean> =>
   (await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })).is === 'found'
 
@@ -146,7 +146,7 @@ function* erasingSteps(
   yield* givingUp(resource, key, contents, { now: world.now(), counts })
 }
 
-/** Empties reasons and takes back cursors after the commit: processes that have read the item before it store no more of it. */
+/** After the commit, empties reasons and takes back cursors, so that processes that have read the item before can store nothing of it. */
 function* revokingReads(
   { service }: ErasureContext,
   item: ErasedItem,

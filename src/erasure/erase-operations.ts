@@ -13,7 +13,10 @@ import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { allRows } from './all-rows.ts'
 import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
 
-/** Those on the item, and those whose input, result or steps name it. Returns the ids of those that have not ended. */
+/**
+ * Empties operations on the item, and operations whose input, result or steps name it. Returns the ids of operations that
+ * have not ended.
+ */
 export async function eraseOperations(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<string[]> {
   const { service, store, world, isDry } = context
   if (!hasJobs(service.resources)) return []
@@ -50,7 +53,7 @@ async function concerns(
 const isOfAccount = ({ caller }: QueuedRequest, { collection }: Resource, { account }: RowKey): boolean =>
   collection.account === null || caller.account === account
 
-/** Whose it is stays: it decides who may read the status. */
+/** Empties a status. Its caller and its account stay, as they decide who may read it. */
 const emptied = (status: Document): Document => ({
   ...{ ...status, result: null },
   request:

@@ -75,7 +75,7 @@ async function run(input: CommandInput): Promise<number> {
 
 /**
  * Refuses an item of which nothing was ever stored, before anything is emptied: its id or its account is a mistake. Idempotency keys
- * say nothing of the account: they are found by the id alone, and may be those of an item of another account.
+ * are no evidence: they are found by the id alone, and may belong to an item of another account.
  */
 function checkRecorded({ counts }: Erasure, { resource: { name, collection }, key }: ErasedItem): void {
   const kinds = new Set([...counts.values()].flatMap((own) => [...own.keys()]))
@@ -94,9 +94,9 @@ const ofAnyAccount: ErasedKind = 'idempotency keys'
 
 /** Contents that were given up and are still there. */
 interface LeftContents {
-  /** How many are not in this place: then it may be the wrong one. The service removes them from its own within a day. */
+  /** How many are not in this place, which may be the wrong one. The service removes them from the right place within a day. */
   readonly missing: number
-  /** Why one could not be removed; the others after it were not tried. */
+  /** Why a content could not be removed; later ones were not tried. */
   readonly failure: string | null
 }
 
@@ -106,7 +106,7 @@ async function removeGivenUp(store: Store, contents: ContentStore): Promise<Left
     let isThere: boolean
     try {
       isThere = (await contents.length(String(name))) !== null
-      if (isThere) await contents.remove(String(name)) // before it is forgotten, so that nothing stays behind
+      if (isThere) await contents.remove(String(name)) // before its record, so that no content is left without one
     } catch (error) {
       return { missing, failure: (error as Error).message }
     }

@@ -1,4 +1,4 @@
-/** Erasure context: what the parts of an erasure share. Part 8. */
+/** Erasure context: the data that the parts of an erasure share. Part 8. */
 import type { RowKey } from '../flow/found-row.ts'
 import type { ErasedKind } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'

@@ -1,4 +1,4 @@
-/** Personal notes: what `bylaw check` says about personal fields. Part 2, fields. */
+/** Personal notes: the notes and warnings of `bylaw check` about personal fields. Part 2, fields. */
 import { listInWords } from '../formats/naming.ts'
 import { rowAlternatives } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'

@@ -1,14 +1,14 @@
-/** Derived misfit: the refusal of a write from which a value would follow that its field refuses. Part 7, errors. */
+/** Derived misfit: the refusal of a write after which a derived value would not fit its field. Part 7, errors. */
 import { Problem, type Violation } from './problem.ts'
 
 interface DerivedPlace {
   readonly collection: string
   readonly field: string
-  /** The title and the id of the row if it is another one than the one that is written. */
+  /** The title and the id of the row, unless it is the row that is written. */
   readonly row: { readonly title: string; readonly id: string } | null
 }
 
-/** It does not tell the value, which its caller may not be allowed to read. R225. */
+/** The message does not contain the value, which the caller may not be allowed to read. R225. */
 export class DerivedMisfit extends Problem {
   readonly place: DerivedPlace
   readonly fault: Violation
@@ -26,7 +26,7 @@ export class DerivedMisfit extends Problem {
     this.fault = fault
   }
 
-  /** The same with other names, or of another row. */
+  /** A copy with other names, or for another row. */
   with(place: Partial<DerivedPlace>): DerivedMisfit {
     return new DerivedMisfit({ ...this.place, ...place }, this.fault)
   }

@@ -1,7 +1,8 @@
 /** Detour: an error that is no failure, but leads a request another way. */
 
 /**
- * Thrown where the request goes on in another way, often and not as a failure. It has no stack: collecting one would take longer
+ * Thrown to continue a request in another way. It is no failure and is thrown often. It has no stack: collecting one would
+ * take longer
  * than the rest.
  */
 export class Detour extends Error {

@@ -1,4 +1,4 @@
-/** The client of a stream of events: what it reads, where it goes on, and when it gives up. */
+/** The client of a stream of events: what it reads, where it resumes, and when it gives up. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
@@ -67,7 +67,7 @@ test('events are read from pieces of any size, and comments and `retry` are igno
   assert.equal(missed.length, 1)
 })
 
-test('it goes on after the last event, and before the first one from the time at which it began', async (t) => {
+test('it resumes after the last event, and if there was none, from the time at which it began', async (t) => {
   const { asked, url } = await service(
     ...[t, sending(': events\n\n'), sending(eventText(1)), (response: Parameters<Answer>[0]) => response.destroy()],
     sending(eventText(2), false),
@@ -164,7 +164,7 @@ test('a stream that is silent for 45 seconds is opened again, but not while an e
   })
 })
 
-test('it ends when it is told to, also between two streams', async (t) => {
+test('it ends when its signal aborts, also between two streams', async (t) => {
   const { url } = await service(t, sending(eventText(1), false))
   const open = following(t, url)
   await until(() => open.ids.length === 1)

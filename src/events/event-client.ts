@@ -63,7 +63,7 @@ const isTemporary = ({ status }: StreamRefusal): boolean => status === 408 || st
 /** Where the stream goes on. */
 interface StreamPlace {
   lastId: string | null
-  /** The time of the service when the first stream began: the place if the service had no events that it could name. */
+  /** The time of the service when the first stream began: the stream resumes from it while no event has arrived. */
   since: string | null
 }
 

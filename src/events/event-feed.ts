@@ -1,4 +1,4 @@
-/** Event feed: tells the streams of a process about events as they get their positions. Part 6. R213. */
+/** Event feed: passes events to the streams of a process when they get their positions. Part 6. R213. */
 
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Caller } from '../flow/caller.ts'

@@ -1,4 +1,4 @@
-/** Event relay: gives committed events their positions, tells the streams, and deletes old events. Part 6. R230. */
+/** Event relay: gives committed events their positions, passes them to the streams, and deletes old events. Part 6. R230. */
 import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
@@ -29,7 +29,7 @@ export async function relayEvents(
   const { store, world } = context
   const feed = world.state.of(makeEventFeed, null)
   let head = numbered(await store.execute({ do: 'head' }))
-  // Streams that were opened before look where they stand: other processes may have given positions meanwhile.
+  // Streams that are open already read from their own positions: other processes may have numbered events meanwhile.
   if (feed.position === null) feed.publish({ from: head.position, to: head.position, events: [] })
   while (head.more && !isEnding()) head = numbered(await store.execute({ do: 'number' }))
   if (!feed.isWatched) feed.position = head.position

@@ -16,11 +16,11 @@ export interface EventSource {
   readonly name: string
   /** The name of the stored collection. */
   readonly collection: string
-  /** What types begin with, as `order`. */
+  /** The first part of event types, as `order`. */
   readonly prefix: string
   /** The actions as they are stored, also under former names, each with its name in the version. */
   readonly actions: Map<string, string>
-  /** The stored actions that changes have now; the initial state, for example, is entered by none. */
+  /** The stored actions that new events can have; no event has the initial state, for example, as no transition enters it. */
   readonly current: ReadonlySet<string>
 }
 

@@ -42,11 +42,11 @@ interface StreamParts {
   readonly target: StreamTarget
 }
 
-/** A client that has so many bytes to read is disconnected; it goes on from its last event. */
+/** A client with more unread bytes is disconnected; it reconnects and continues after its last event. */
 const mostUnread = 1024 * 1024
-/** Events of the past are sent while a client has fewer bytes to read. */
+/** Stored events are sent while the client has fewer unread bytes than this. */
 const enoughUnread = 64 * 1024
-/** How often that is looked at, and after what time a client that reads nothing is disconnected, in milliseconds. */
+/** How often the unread bytes are checked, and after what time a client that reads nothing is disconnected, in milliseconds. */
 const [drainInterval, mostIdle] = [20, 30_000]
 const pageSize = 100
 /** A comment is sent after this time without an event, and the caller is checked again, in milliseconds. */
@@ -77,13 +77,13 @@ class OpenStream {
     void this.#catchUp()
   }
 
-  /** Ends the stream without a word: its client has gone. */
+  /** Ends the stream of a client that has disconnected; sends nothing. */
   end = (): void => {
     this.#ended = true
     this.#unsubscribe()
   }
 
-  /** Sends the client away: it comes back after a second, and goes on from its last event. */
+  /** Closes the stream; the client reconnects after a second, and continues after its last event. */
   #leave = (): void => {
     if (this.#ended) return
     this.#send('retry: 1000\n\n')
@@ -108,7 +108,7 @@ class OpenStream {
     this.#parts.target.write(text)
   }
 
-  /** Waits for a client that is behind: if it were cut off, it would come back for the same and get no further. */
+  /** Waits for a slow client: if it were disconnected, it would request the same events again and make no progress. */
   async #drained(): Promise<void> {
     const { world } = this.#intent
     const { target } = this.#parts
@@ -131,7 +131,7 @@ class OpenStream {
     this.#position = to
   }
 
-  /** Sends what was stored before, and then what happened meanwhile. */
+  /** Sends the stored events, then those that were recorded while it sent them. */
   async #catchUp(): Promise<void> {
     this.#catchingUp = true
     const { feed, sources } = this.#parts
@@ -214,7 +214,7 @@ class OpenStream {
       this.#caller = await this.#parts.sources.authenticate(call, this.#rules.rule)
       this.#query = { ...this.#query, where: this.#rules.queryFor(this.#caller).where }
     } catch (error) {
-      // While the database is away nothing is known of the caller, and there is nothing to send either.
+      // While the database is unavailable the caller cannot be checked, and there are no events to send.
       if (error instanceof Problem && error.type !== 'dependency-unavailable') this.#leave()
     }
   }

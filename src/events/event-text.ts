@@ -41,8 +41,8 @@ export function eventText(
 }
 
 /**
- * The document of the item, or only which one it is if the version cannot show it: no reader would get past an event that fails. The
- * item itself is refused when it is read.
+ * The document of the item, or only its identifying fields if the version cannot show it: readers could never pass an event
+ * that fails. A request for the item itself is refused.
  */
 function itemText(context: EndpointContext, event: StoredEvent, { caller, world }: Reader): string {
   try {
@@ -57,7 +57,7 @@ function itemText(context: EndpointContext, event: StoredEvent, { caller, world 
   }
 }
 
-/** Which item it is: its id, and where that is only unique below its owner, the id of the owner. */
+/** The identifying fields of an item: its id, and the id of its owner if ids are unique only below owners. */
 function identityText({ resource }: EndpointContext, { key }: StoredEvent): string {
   const partOf = (name: string) => (name === resource.parent?.field ? key.parent : key.id)
   return JSON.stringify(Object.fromEntries(identifyingFields(resource).map((name) => [name, partOf(name)])))
@@ -73,7 +73,7 @@ export function recordedDocument(context: EndpointContext, event: StoredEvent, v
   return shownDocument(context, versionInPath(context), view, { doc: event.doc, joined })
 }
 
-/** The version as the paths in events name it: no request has carried it. */
+/** The version for paths in events, which no request has named. */
 function versionInPath({ version: label, versions, resource }: EndpointContext): CarriedVersion {
   const { server, versions: own } = resource.settings
   const inPath = versions.size > 1 && own.carriers.includes('path') ? `/${label}` : ''

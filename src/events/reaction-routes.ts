@@ -14,6 +14,7 @@ import type { Resource } from '../resources/resource.ts'
 import { inCase, readReactions, writeReactions } from '../resources/service-fields.ts'
 import type { EventScope } from './event-scope.ts'
 import {
+  type FailureAction,
   failureText,
   listFailures,
   listReactions,
@@ -22,7 +23,6 @@ import {
   readFailure,
   readReactionWindow,
   retries,
-  type Settling,
   skips,
 } from './reaction-steps.ts'
 import { countedFailures, findFailuresAfter } from './reaction-tables.ts'
@@ -52,7 +52,7 @@ interface ReactionRead extends Pick<OperationDescription, 'id' | 'notes'> {
 
 const reactionFields: Fields = {
   name: f.text(),
-  /** How many events it has not looked at yet, those that it does not name included. */
+  /** How many events it has not processed yet, including events of types that it does not follow. */
   behind: f.integer(),
   waiting: f.integer(),
   parked: f.integer(),
@@ -170,7 +170,7 @@ function textIn(outcome: Outcome): string {
   return outcome.doc
 }
 
-function settlingRoute(context: ReactionRoutesContext, own: Settling): Route {
+function settlingRoute(context: ReactionRoutesContext, own: FailureAction): Route {
   const { resource } = context
   const { name, status } = own
   const { settings, rules } = resource

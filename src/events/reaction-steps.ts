@@ -103,7 +103,7 @@ export function* listFailures(context: ReactionRoutesContext, intent: Intent): R
   return pageOf(context, intent, { texts, next }, limit)
 }
 
-/** A failure as it is answered; of the error only its first line, as the others name files of the service. */
+/** A failure as the answer shows it; only the first line of the error, as the other lines name files of the service. */
 export function* failureText(context: ReactionRoutesContext, row: FailureRow): ReactionSteps {
   const { event: eventId, item: own, due, tries, failure } = row
   const [stored, account, , item] = JSON.parse(own) as readonly (string | null)[]
@@ -130,17 +130,17 @@ export function* readFailure(context: ReactionRoutesContext, intent: Intent): Re
   return yield* failureText(context, yield* foundFailure(intent))
 }
 
-/** Something that a caller decides about a failure. */
-export interface Settling {
+/** What a caller can do about a failure: retry it or skip its event. */
+export interface FailureAction {
   readonly name: string
   readonly status: 200 | 202
   readonly summary: string
   readonly says: string
-  /** Returns the failure as it is then. */
+  /** Returns the failure after the steps. */
   readonly steps: (intent: Intent) => Generator<Plan, FailureRow, Outcome>
 }
 
-export const retries: Settling = {
+export const retries: FailureAction = {
   ...{ name: 'retries', status: 202, summary: 'Retry an event at which a reaction failed' },
   says: 'The failure, whose event will be tried.',
   *steps(intent) {
@@ -152,7 +152,7 @@ export const retries: Settling = {
   },
 }
 
-export const skips: Settling = {
+export const skips: FailureAction = {
   ...{ name: 'skips', status: 200, summary: 'Skip an event at which a reaction failed' },
   says: 'The failure as it was; later events of its item go on.',
   *steps(intent) {

@@ -1,4 +1,4 @@
-/** Reaction tables: how far each reaction has come, and the events that it could not handle yet. Part 6. R231. */
+/** Reaction tables: the position of each reaction, and the events that it could not handle yet. Part 6. R231. */
 
 import { type Table, type TableOperation, type TablePlan, tablePlan } from '../flow/table.ts'
 import { positionTable } from '../ledgers/outbox.ts'
@@ -42,12 +42,12 @@ export const findReactions: TableOperation = {
 export const findReaction: TableOperation = { do: 'find', table: reactionTable, where: byName }
 /** Adds a reaction unless it is there. */
 export const addReaction: TableOperation = { do: 'insert', table: reactionTable }
-/** Takes a reaction that no other process has. */
+/** Takes a reaction that no other process holds. */
 export const takeReaction: TableOperation = {
   ...{ do: 'set', table: reactionTable, where: { name: 'name', taken: { upTo: 'now' } } },
   to: { taken: 'until', holder: 'holder' },
 }
-/** Keeps a reaction that this process still has. */
+/** Extends the lease of a reaction that this process still holds. */
 export const keepReaction: TableOperation = {
   ...{ do: 'set', table: reactionTable, where: { name: 'name', holder: 'holder' } },
   to: { taken: 'until', position: 'position' },
@@ -71,8 +71,8 @@ export const keepFailure: TableOperation = {
 /** The failures at events of an item, of all reactions. */
 export const findFailuresOf: TableOperation = { do: 'find', table: failureTable, where: { item: 'item' } }
 /**
- * Empties the reason of a failure. Another time at which it is due keeps a process that tries the event now, as it was before, from
- * storing a reason that quotes it.
+ * Empties the reason of a failure. Also changes the time at which it is due, so that a process that is handling the event
+ * now cannot store a reason that quotes the former event.
  */
 export const emptyFailurePlan = ({ reaction, event, failure, due }: FailureRow, emptied: string): TablePlan =>
   tablePlan(setFailure, { reaction, event, failure: failure === null ? null : emptied, due: due - 1 })
@@ -84,10 +84,10 @@ const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
   to: { state: 'state', due: 'due', tries: 'tries' },
 }
-/** Makes a failure due, with all its tries; returns it as it is then. */
+/** Makes a failure due with its tries reset, and returns the changed row. */
 export const retryPlan = ({ reaction, event }: FailureRow, due: number): TablePlan =>
   tablePlan(retryFailure, { reaction, event, state: 'waiting', due, tries: 0 })
-/** Gives a failure up, or removes one that was handled. */
+/** Removes a failure that was skipped or handled. */
 export const removePlan = ({ reaction, event }: Pick<FailureRow, 'reaction' | 'event'>): TablePlan =>
   tablePlan(removeFailure, { reaction, event })
 export const findFailure: TableOperation = { do: 'find', table: failureTable, where: failureKey }

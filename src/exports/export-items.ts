@@ -52,7 +52,7 @@ export function withExport(context: EndpointContext, route: Route): Route {
 const exportNote =
   'With `Accept: application/x-ndjson` or `text/csv` it answers with all items that match, without pages, from one state of the data.'
 
-/** A page of another request than GET is read only to see whether there is a list. The first page may still be refused. */
+/** For HEAD only one page is read, to check that the list exists. The first page may still be refused. */
 function exportReply(context: EndpointContext, intent: Intent, type: string, outcome: Page | PageStream): Reply {
   const own = contextOfFields(context, (intent.query as ListQuery).fields)
   const textOf = type === csvType ? csvWriter(own, intent) : (page: Page) => jsonLines(shownItems(own, intent, page))
@@ -82,7 +82,7 @@ const linesOf = (items: string): string =>
 
 const parsed = (items: string): unknown[] => JSON.parse(`[${items}]`)
 
-/** Writes pages as CSV, the first one with the names of the columns. Items have no links there. */
+/** Writes pages as CSV, the first one with the names of the columns. The items have no links. */
 function csvWriter(context: EndpointContext, intent: Intent): (page: Page) => string {
   const own = { ...context, linker: null }
   const columns = csvColumns(context.resource, viewNow(context, intent.caller, intent.world))
@@ -94,10 +94,7 @@ function csvWriter(context: EndpointContext, intent: Intent): (page: Page) => st
   }
 }
 
-/**
- * A reader may pause for this time altogether, in milliseconds, and one more for every 64 bytes: the state of the store that it
- * reads stays open as long.
- */
+/** A client may pause for this time in all, in milliseconds, and for one more per 64 bytes: the state of the store stays open meanwhile. */
 const [grace, pace] = [20_000, 64]
 
 function exportStream(first: string, pages: PageStream, textOf: (page: Page) => string, world: World): AnswerStream {
@@ -116,7 +113,7 @@ function exportStream(first: string, pages: PageStream, textOf: (page: Page) => 
   }
 }
 
-/** Sends the pages as they are read; one that is read too slowly is cut without a failure. */
+/** Sends pages as the client reads them. If the client is too slow, the answer is cut, which is no failure of the service. */
 async function sendPages(
   first: string,
   { rest, close }: PageStream,

@@ -82,7 +82,7 @@ export const withBounds = (about: string, { min, max }: BoundTerms): string | un
 export function boundsOf(field: Field, rules: Pick<ValueRules, 'settings' | 'kinds'>): Bounds {
   const { kind, options, item, fields, values } = field
   const { default: usual, fill, was, min, max, pattern, precision = defaultPrecision, scale } = options
-  // What is allowed for the content of a file says nothing about stored rows.
+  // The limits of a file concern uploads, not stored rows.
   if (kind === 'file') return defined<Bounds>({ kind, nullable: true, was })
   const { length, empty } = fieldKind(kind, rules.kinds)
   const free = usual !== undefined || options.optional === true || empty?.(options) !== undefined

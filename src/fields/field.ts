@@ -354,7 +354,7 @@ const makeList: ListMaker = (item: Field, options?: object) =>
   makeField('list', options, { item }) as List<never, never>
 const makeObject: ObjectMaker = (fields: Fields, options?: object) =>
   makeField('object', options, { fields: Object.freeze({ ...fields }) }) as Nested<never, never>
-/** Uploads alone write files, and a new item has none. */
+/** Only uploads write files, so a new item has none. */
 interface OfUploads {
   readonly readOnly: true
   readonly optional: true

@@ -106,9 +106,11 @@ export const interval: FieldKind = {
 /** A whole second from 1970 on; in a request, one between the bounds. */
 function sampleMoment({ options: { min, max } }: Field, { below, sent }: SampleSource): Date {
   const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : Date.parse(String(bound))))
-  if (!sent || (least ?? most) === undefined) return new Date(below(0xffffffff) * 1000)
+  if (!sent || (least === undefined && most === undefined)) return new Date(below(0xffffffff) * 1000)
   const from = least ?? Math.min(0, Number(most) - century)
-  return new Date(from + below(Math.floor(((most ?? from + century) - from) / 1000) + 1) * 1000)
+  const to = most ?? from + century
+  const seconds = below(Math.floor((to - from) / 1000) + 1)
+  return new Date(from + seconds * 1000)
 }
 
 const century = 100 * 365 * 86_400_000

@@ -10,7 +10,7 @@ import { dispositionOf } from './file-name.ts'
 import { fileTag } from './file-tag.ts'
 import { extensionOf, mayShowInline } from './file-types.ts'
 
-/** `name` is that of files that were sent without one. */
+/** The answer with a content. `name` is the file name if the file was uploaded without one. */
 export function contentReply(
   member: FileMember,
   { call, world }: Pick<Intent, 'call' | 'world'>,
@@ -22,7 +22,7 @@ export function contentReply(
     ...(tagged && { ETag: fileTag(member) }),
     'Content-Type': type,
     'Content-Disposition': dispositionOf(kind, member.name ?? name + extensionOf(type)),
-    // Even if a browser shows it, it runs nothing and loads nothing.
+    // A browser that shows the content must not run or load anything.
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'Accept-Ranges': 'bytes',
     'Content-Length': String(length),
@@ -47,7 +47,7 @@ export function contentReply(
   return { ...fullReply, part }
 }
 
-/** The length of a content; null if there is none. A place of contents that is away is no fault of the service. R161. */
+/** The length of a content; null if there is none. An unreachable store of contents is answered as an unavailable dependency. R161. */
 export async function lengthIn(contents: ContentStore, name: string): Promise<number | null> {
   try {
     return await contents.length(name)
@@ -74,7 +74,7 @@ function sendContent(
   }
 }
 
-/** A reader that takes longer than the timeout for each MiB is cut. */
+/** The answer is cut if the client takes longer than the timeout for each MiB. */
 async function sendPieces(
   read: () => AsyncIterable<Uint8Array>,
   target: StreamTarget,

@@ -52,7 +52,7 @@ function readRoute(context: EndpointContext, file: ServedFile): Route {
     ...{ rule: ruleFor(resource.access, 'read') as string, content: [], claims: null, answersContent: true },
     rowRule: rowRuleOf(context.representation.today, 'read'),
     query: ({ target }) => refuseParameters({ method: 'GET', target }, settings),
-    // Not whether there is a file: callers that may not read the field would learn it.
+    // Does not check whether there is a file: the answer would reveal it to callers that may not read the field.
     target: (request) => ({ read: itemRead(context, request), admit: (current) => admitPresent(context, current) }),
     parse: (request) => {
       admitFileCaller(context, file, 'read', request)
@@ -119,7 +119,7 @@ function writeRoute(
       if (current.is !== 'found') throw absentItem(context, current)
       admitFileCaller(context, file, 'write', request)
       admitFileConditions(context, request, fileIn(file, current))
-      // Before a large content is taken in, not only when it is written.
+      // Checked here too, so that a large content is refused before it is received.
       judge(JSON.parse(current.doc) as Document, request)
     },
     judgeState: judge,

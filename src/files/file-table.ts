@@ -9,7 +9,7 @@ export const fileTable: Table = {
     resource: 'text',
     item: 'text',
     field: 'text',
-    /** Since when, or from when on, no row has it, in milliseconds; null while a row has it. */
+    /** The time from which on no row uses it, in milliseconds; null while a row uses it. */
     unused: 'integer?',
   },
   key: ['name'],
@@ -20,23 +20,26 @@ export const fileTable: Table = {
 
 const table = fileTable
 
-/** Notes a content before it is written, so that none is left behind. */
+/** Records a content before it is written, so that the sweep finds it if the upload fails. */
 export const noteContent: TableOperation = { do: 'insert', table }
-/** A row has the content from now on, unless another row had it or it was swept. */
+/** Marks a content as used by a row, unless it was used or swept before. */
 export const useContent: TableOperation = {
   ...{ do: 'set', table, where: { name: 'name', unused: { above: 'since' } } },
   to: { unused: 'none' },
 }
-/** No row has the content from a time on. */
+/** Marks a content as unused from a time on. */
 export const releaseContent: TableOperation = { do: 'set', table, where: { name: 'name' }, to: { unused: 'unused' } }
 /** The contents that an erasure has given up. */
 export const findGivenUp: TableOperation = { do: 'find', table, where: { unused: { upTo: 'none' } } }
-/** Marks the contents that no row and no revision of an item uses any more. The time 0 lets them be removed at once, without the day that others are kept. */
+/**
+ * Marks the contents that no row and no revision of an item uses any more. With the time 0 they are removed at once; others
+ * are kept for a day.
+ */
 export const giveUpContents: TableOperation = {
   ...{ do: 'set', table, to: { unused: 'none' } },
   where: { resource: 'resource', item: 'item', field: { in: 'fields' }, unused: { above: 'none', upTo: 'now' } },
 }
-/** Contents that no row had for a while are forgotten, and then removed. */
+/** Finds contents that have been unused since before a time. */
 export const unusedContents: TableOperation = {
   ...{ do: 'find', table, where: { unused: { upTo: 'time' } } },
   ...{ order: ['unused'], limit: 100 },

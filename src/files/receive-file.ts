@@ -93,7 +93,8 @@ export async function receiveFile(
       if (cause instanceof Problem) throw cause
       throw new Problem('dependency-unavailable', 'The content could not be stored. Send it again later.', { cause })
     }
-    // An erasure and a sweep may have forgotten it meanwhile: then it is given up again, so that it is removed now that it is there.
+    // An erasure and a sweep may have deleted its record before the content was written: the new record makes the next sweep
+    // remove the content.
     await store.execute(tablePlan(noteContent, { name, ...row, unused: 0 }))
   }
   const { length, sha256 } = content.end()

@@ -11,20 +11,21 @@ interface SweepContext {
 }
 
 /** Longer than an upload may wait for its write, so that no row can name a content that is removed. */
-const rest = 24 * 60 * 60 * 1000
+const gracePeriod = 24 * 60 * 60 * 1000
 
 export async function sweepFiles(
   { store, world: { due, contents } }: SweepContext,
   isEnding = notEnding,
 ): Promise<void> {
   if (contents === null) return
-  const time = due() - rest
-  for (let names: readonly string[] | null = null; names?.length !== 0; ) {
-    names = rowsIn(await store.execute(tablePlan(unusedContents, { time }))).map(({ name }) => String(name))
-    for (const name of names) {
+  const time = due() - gracePeriod
+  for (;;) {
+    const unused = rowsIn(await store.execute(tablePlan(unusedContents, { time })))
+    if (unused.length === 0) return
+    for (const { name } of unused) {
       if (isEnding()) return
-      await contents.remove(name) // before it is forgotten, so that nothing stays behind
-      await store.execute(tablePlan(forgetContent, { name, time }))
+      await contents.remove(String(name)) // before its record, so that no content is left without one
+      await store.execute(tablePlan(forgetContent, { name: String(name), time }))
     }
   }
 }

@@ -28,7 +28,7 @@ export interface StoredRows {
 
 /** Rows that are embedded in others. R232. */
 export interface EmbeddedRows extends StoredRows {
-  /** Which of them each of the other rows has, and whether more follow those of a list. */
+  /** For each of the other rows: which of these rows it embeds, and whether its list has more. */
   readonly parts: readonly { readonly from: number; readonly count: number; readonly hasMore: boolean }[]
   readonly embedded: readonly EmbeddedRows[]
 }

@@ -12,17 +12,17 @@ import type { ServiceWorld } from './world.ts'
 
 export type PaginationStyle = 'page' | 'offset' | 'cursor'
 
-/** The selected members of an object, each with those of its value; null if its value is whole. */
+/** The selected members of an object, each with the selected members of its value; null if the whole value is selected. */
 export type FieldTree = ReadonlyMap<string, FieldTree | null>
 
-/** The fields that an answer is cut to. R233. */
+/** The fields that an answer is limited to. R233. */
 export interface FieldSelection {
   /** Their dotted names in order, each once. */
   readonly names: readonly string[]
   readonly tree: FieldTree
 }
 
-/** What is embedded, each name with those that are embedded in its rows. R232. */
+/** The embedded names, each with the names that are embedded in its rows. R232. */
 export interface EmbedTree extends ReadonlyMap<string, EmbedTree> {}
 
 /** Checked parameters of a request for an item. */
@@ -38,7 +38,7 @@ export interface ListQuery extends ItemQuery {
   readonly window: Window
   readonly countTo: number | null
   readonly style: PaginationStyle
-  /** A cursor is bound to both: `list` is the list with its owner, `bound` the filters and the sort. R82, R83. */
+  /** A cursor is bound to two texts: `list` identifies the list with its owner, `bound` the filters and the sort. R82, R83. */
   readonly list: string
   readonly bound: string
   /** The parameters as given, for links. */
@@ -50,11 +50,11 @@ export interface ListQuery extends ItemQuery {
 /** A list of entity tags, `*`, or malformed. */
 export type EntityTags = '*' | 'malformed' | readonly { readonly tag: string; readonly weak: boolean }[]
 
-/** What a tag depends on besides rows and who sees them. */
+/** The parts of a tag besides the rows and their reader. */
 export interface TagKey {
   /** The secret for the digests in tags. */
   readonly secret: string
-  /** When the database was last restored: tags from before never match. */
+  /** When the database was last restored: tags from before the restore never match. */
   readonly restoredAt: number
 }
 

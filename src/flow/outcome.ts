@@ -53,7 +53,7 @@ export interface SummarizedGroup {
   readonly key: readonly (string | null)[]
   readonly count: number
   readonly values: readonly {
-    /** How many rows have a value; the number of all rows if that was not asked for. */
+    /** How many rows have a value; the number of all rows if the plan does not read it. */
     readonly filled: bigint
     readonly sum: bigint
     readonly least: string | null
@@ -118,7 +118,7 @@ export interface PriorClaim {
     readonly doc: string
     readonly revision: number
     readonly joined?: readonly (JoinedRow | null)[]
-    /** The newest version when it was stored, if it is the output of an operation; that of its form, if it is the answer of a batch. */
+    /** For the output of an operation: the newest version when it was stored. For the answer of a batch: the version that made it. */
     readonly version?: string
   } | null
 }
@@ -129,9 +129,9 @@ export const eventRowName = (collection: string, id: unknown): string => `${coll
 export interface EventPage {
   readonly is: 'events'
   readonly events: readonly StoredEvent[]
-  /** The last position that was looked at. */
+  /** The last position that was read. */
   readonly position: number
-  /** The position of the last event; there are more where it is greater. */
+  /** The position of the last event; if it is greater than `position`, there are more events. */
   readonly head: number
   /** The first position that is still stored, minus one. */
   readonly base: number
@@ -157,7 +157,7 @@ export interface RevisionPage {
 /** The kinds of records that an erasure counts, in the words of its report. */
 export type ErasedKind = 'events' | 'revisions' | 'idempotency keys' | 'dropped values'
 
-/** What was emptied of the records of a row, and what else an erasure has to go to. */
+/** The counts of emptied records of a row, and the further places where an erasure has to look. */
 export interface ErasedRecords {
   readonly is: 'erased'
   readonly emptied: Readonly<Record<ErasedKind, number>>

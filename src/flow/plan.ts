@@ -9,7 +9,7 @@ import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
 /** A plan for a request. */
 interface PlanOfCaller {
-  /** What the caller may do, where that depends on rows; missing if it does not, or the service itself asks. */
+  /** The rights of the caller, if they depend on rows; missing if they do not, or if the service itself makes the request. */
   readonly rights?: RowRights
 }
 
@@ -26,7 +26,7 @@ export interface RowEmbed {
   readonly collection: string
   readonly account: string | null
   readonly joined: readonly RowJoin[]
-  /** The id for each of the other rows: that of a row, or of the owner of `list`; null for none. */
+  /** For each of the other rows, the id of the embedded row or of the owner of `list`; null if it embeds nothing. */
   readonly ids: (rows: StoredRows) => readonly (string | null)[]
   /** The list whose first page is read for each owner. */
   readonly list?: ListRows
@@ -111,13 +111,13 @@ export interface VisibleRows {
   /** The compiled forms of a list of these rows, given those of the list of all rows. */
   preparedFor(list: Prepared): Prepared
   /**
-   * A row as the caller sees it: one outside of the rule does not exist. What a deleted row was is not kept, so it does not
-   * exist either.
+   * A row as the caller sees it: a row outside of the rule does not exist. Deleted rows do not exist either, as their values
+   * are not kept.
    */
   seenAs(collection: string, current: ReadResult): ReadResult
 }
 
-/** What a caller may do in a request, where that depends on rows. */
+/** The rights of a caller in a request, if they depend on rows. */
 export interface RowRights {
   readonly visible: VisibleRows
   /** Refuses a row that the caller sees and may not use for this. */
@@ -137,7 +137,7 @@ const conditionsIn = (one: Condition): readonly Condition[] =>
 /** The columns of a condition, those of its alternatives included. */
 export const columnsOfCondition = (one: Condition): readonly string[] => conditionsIn(one).map(({ column }) => column)
 
-/** The columns that decide which rows a list has, and in which order; null if rows of others, or words, decide too. */
+/** The columns that decide which rows a list has, and in which order; null if other rows or search words decide too. */
 export function columnsOfList({ where, order }: Pick<ListRows, 'where' | 'order'>): ReadonlySet<string> | null {
   const conditions = where.flatMap(conditionsIn)
   const isAlone = !conditions.some(({ is }) => is === 'among' || is === 'search') && !order.some(({ reach }) => reach)
@@ -243,7 +243,7 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly admit?: (locked: ReadResult) => void
   /** `before` is the row as it was before the transaction wrote anything. */
   readonly change: (current: ReadResult, before: ReadResult) => RowWrite
-  /** Set if it is joined with others of the same row into one, which is made when all other effects are done. */
+  /** Set if all changes of the same row are combined into one, which is made after all other effects. */
   readonly joins?: { readonly acts: readonly unknown[]; readonly change: (acts: readonly unknown[]) => RowChange }
 }
 
@@ -272,7 +272,7 @@ export interface FamilyRead {
   readonly value: string
   /** The account whose rows are read; undefined for those of all accounts. */
   readonly account: string | null | undefined
-  /** When a write is decided from them; missing if none is. */
+  /** The time of the write that is decided from them; missing if there is no such write. */
   readonly time?: number
   readonly page?: RowsPage | undefined
 }
@@ -333,7 +333,7 @@ interface WithEffects {
   readonly consequences?: Consequences
 }
 
-/** What a request says about its write. */
+/** The parts of a write that its request determines. */
 interface RequestedWrite extends PlanOfCaller {
   /** Whether it is rolled back in any case, so that its outcome is known and nothing is changed. R239. */
   readonly dry?: true
@@ -392,7 +392,7 @@ export interface Remove extends WithEffects {
   readonly onRemove?: ReadonlyMap<string, (row: RemovedRow) => Consequences>
 }
 
-/** Leaves the row as it is. */
+/** Does not write the row. */
 interface KeepRow extends WithEffects {
   readonly do: 'keep'
 }
@@ -503,7 +503,7 @@ export interface SweepRevisions {
   readonly before: number
 }
 
-/** Empties the personal fields of a row where its changes and answers are recorded. The row itself is left to an update. */
+/** Empties the personal fields of a row in events, revisions and kept answers. An update empties the row itself. */
 interface EraseRecords extends Pick<Read, 'collection' | 'key'> {
   readonly do: 'erase'
 }
@@ -561,7 +561,7 @@ export type Plan =
 export const withCaller = (plan: Plan, { id }: { readonly id: string }): Plan =>
   id !== '' && (plan.do === 'create' || plan.do === 'decide' || plan.do === 'sequence') ? { ...plan, by: id } : plan
 
-/** A plan with what its caller may do, where that depends on rows. */
+/** A plan with the rights of its caller, if they depend on rows. */
 export const withRights = <P extends Plan>(plan: P, rights: RowRights | undefined): P =>
   rights ? { ...plan, rights } : plan
 

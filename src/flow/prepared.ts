@@ -4,7 +4,7 @@ export class Prepared {
   readonly #forms = new Map<string, unknown>()
   #owner: object | null = null
 
-  /** The forms for one owner, such as a store; those for another one are dropped. */
+  /** The forms for one owner, such as a store; forms made for another owner are dropped. */
   for(owner: object): this {
     if (this.#owner !== owner) this.#forms.clear()
     this.#owner = owner

@@ -16,7 +16,7 @@ export class Remembered<Value, State = string> {
     this.#entries = new Memo(most, { sizeOf: ({ size }) => size })
   }
 
-  /** The value that was read in this state, or in one since which nothing has changed that it depends on. */
+  /** The value that was read in this state, or in an earlier one if `isSame` finds that no change since then affects it. */
   get(key: string, state: State, isSame?: (since: State, value: Value) => boolean): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined || entry.state === state) return entry?.value

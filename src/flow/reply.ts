@@ -38,7 +38,7 @@ export interface Reply {
   readonly body: string | Uint8Array | null
   /** The body in place of `body`, if it is made while it is sent. */
   readonly stream?: AnswerStream
-  /** Makes the reply to send once the preconditions of the request hold: the range of a content that it asks for. R51. */
+  /** Makes the reply with the requested range of a content, after the preconditions of the request were checked. R51. */
   readonly part?: () => Promise<Reply>
   /** When its content last changed, as a timestamp of documents, to compare with dates in preconditions. */
   readonly changed?: string

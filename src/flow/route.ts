@@ -22,7 +22,7 @@ interface Target {
   readonly admit: (current: ReadResult | null) => void
 }
 
-/** A rule that depends on the item, with the resource, as it is stored, that declares it. */
+/** An access rule that depends on the item, with the stored form of the resource that declares it. */
 export interface RowRule {
   readonly resource: Resource
   readonly alternatives: RowAlternatives
@@ -46,7 +46,10 @@ export interface Route {
   readonly content: readonly string[]
   /** Whether the content may be left out; it is then an empty object. */
   readonly contentOptional?: boolean
-  /** Of uploads: the greatest number of bytes, the check of the headers, and what takes in the content; missing for other routes. */
+  /**
+   * Of uploads: the greatest number of bytes, the check of the headers, and the function that receives the content; missing
+   * for other routes.
+   */
   readonly upload?: {
     readonly most: number
     readonly admit: (call: Call) => void
@@ -59,7 +62,10 @@ export interface Route {
   readonly target: (request: RequestContext) => Target
   /** The version's names of an input that a handler points to; undefined if there is no such input. */
   readonly inputNames?: (name: string) => readonly string[] | undefined
-  /** Throws if the state of the item that the target reads does not allow the operation, or returns what else decides; for explanations. */
+  /**
+   * Throws if the state of the item that the target reads does not allow the operation, or returns a guard with further
+   * checks; for explanations.
+   */
   readonly judgeState?: (stored: Readonly<Record<string, unknown>>, request: RequestContext) => RowGuard | undefined
   readonly parse: (request: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
@@ -81,7 +87,7 @@ export interface Route {
   readonly embeds?: { readonly names: readonly string[]; readonly collections: () => readonly string[] }
   /** The resources of the ids in its path, if they are those of pairs. */
   readonly pathItems?: Readonly<Record<string, Resource>>
-  /** The patterns of parameters of its path that are no ids of its resource. */
+  /** The patterns of path parameters that are not ids of its resource. */
   readonly pathPatterns?: Readonly<Record<string, string>>
   /** The media types of the streams that it also answers with: of events, or of all items of a list. R213, R238. */
   readonly streams?: readonly string[]

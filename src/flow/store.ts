@@ -18,7 +18,7 @@ export interface StoreOptions {
   readonly world?: World
 }
 
-/** How a store is used now, and what it did together since it was opened. */
+/** How a store is used now, and its totals since it was opened. */
 export interface StoreUsage {
   /** Its connections by their use; empty if it has no pool. */
   readonly connections: readonly ConnectionUsage[]
@@ -36,7 +36,7 @@ export interface ConnectionUsage {
   readonly waiting: number
 }
 
-/** What a list was read from. */
+/** The columns and rows that a list depends on. */
 export interface ListedRows {
   readonly collection: string
   /** The columns that decide which rows it has, and in which order. */
@@ -47,19 +47,19 @@ export interface ListedRows {
 
 export interface Store {
   /**
-   * Carries out a plan in one transaction; returns no promise if the outcome is known at once. A write may name those under
-   * way that it follows, by the promises of their outcomes: it is carried out after them, if the store keeps the order.
+   * Carries out a plan in one transaction; returns no promise if the outcome is known at once. A write may name pending
+   * writes that it follows, by the promises of their outcomes: it is carried out after them, if the store keeps the order.
    */
   readonly execute: (plan: Plan, follows?: Iterable<Promise<unknown>>) => Outcome | Promise<Outcome>
-  /** Whether all writes are carried out in the order in which `execute` was called, or those that name what they follow. */
+  /** Whether all writes are carried out in the order in which `execute` was called, or only writes that name the writes that they follow. */
   readonly keepsOrder: 'all' | 'following'
-  /** Lets reads share a snapshot until the returned function is called, or until a write. Only if snapshots are cheap. */
+  /** Lets reads share a snapshot until the returned function is called, or until a write. Missing if snapshots are expensive. */
   readonly hold?: () => () => void
   /** Changes with every write to the collections, by any process; null if that cannot be determined at once. */
   readonly mark: (collections: readonly string[]) => string | null
-  /** The same with a query, for all collections together; null if it cannot be determined, or asking does not pay. */
+  /** As `mark`, by a query, for all collections together; null if it cannot be determined, or if the query would cost more than it saves. */
   readonly fetchMark?: () => Promise<string | null>
-  /** Whether the writes since a mark of one collection leave a list of it as it was; missing if only the mark can tell. */
+  /** Whether the writes since a mark of one collection do not affect a list of it; missing if only marks can be compared. */
   readonly isUnaffected?: (listed: ListedRows, mark: string) => boolean
   /** Whether answers, rows, totals and callers may be cached; false with `BYLAW_REMEMBER=off`. */
   readonly caches: boolean
@@ -73,21 +73,21 @@ export interface Store {
   readonly misfits?: Misfits
   /** The behaviour of a collection that waited for the second phase of a change when a plan was last carried out; null if none did. */
   readonly waiting?: (collection: string) => Waiting | null
-  /** The name of a collection in what the database keeps about it; missing if it has the declared one. */
+  /** The name of a collection in stored data; missing if it is the declared one. */
   readonly storedName?: (collection: string) => string
   /** Null if the store can answer, otherwise the reason. */
   readonly ready: () => Promise<string | null>
-  /** For metrics; missing if the store has nothing to tell. */
+  /** For metrics; missing if the store measures nothing. */
   readonly usage?: () => StoreUsage
-  /** Registers that this node serves its declaration: schema changes that would break it wait for it to end. */
+  /** Registers that this node serves its declaration: schema changes that would break it wait until the node has stopped. */
   readonly attend: () => void
   readonly close: () => Promise<void>
 }
 
-/** The pauses before work is tried again that the store refused, in milliseconds. */
+/** The pauses before background work is retried, in milliseconds. */
 const failurePauses = [1000, 2000, 4000]
 
-/** Does work in the background, which may be repeated, again after a failure of the store, such as a conflict with another write. */
+/** Repeats background work after a failure of the store, such as a conflict with another write. */
 export async function despiteConflicts<T>(world: Pick<World, 'after'>, act: () => T | Promise<T>): Promise<T> {
   for (const time of failurePauses)
     try {

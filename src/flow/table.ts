@@ -46,7 +46,7 @@ interface FindRows extends SomeRows {
 export interface InsertRow {
   readonly do: 'insert'
   readonly table: Table
-  /** The columns of a unique index; those of the key unless given. */
+  /** The columns of a unique index that identify the row; by default those of the key. */
   readonly by?: readonly string[]
   /** Replaces the existing row if it meets this. */
   readonly replaces?: TableMatch

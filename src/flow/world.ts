@@ -53,7 +53,7 @@ export interface Clock {
 export interface ContentStore {
   /** Stores a content of up to `most` bytes, whole or not at all: nothing is stored if its pieces fail. */
   readonly write: (name: string, pieces: AsyncIterable<Uint8Array>, most: number) => Promise<void>
-  /** How many bytes of a content of up to `most` bytes it has in memory while it stores them; none if it is missing. */
+  /** How many bytes of a content of up to `most` bytes are in memory while it is stored; 0 if the function is missing. */
   readonly holds?: (most: number) => number
   /** The number of bytes of a content; null if there is none. */
   readonly length: (name: string) => Promise<number | null>
@@ -61,7 +61,7 @@ export interface ContentStore {
   readonly read: (name: string, from: number, end: number) => AsyncIterable<Uint8Array>
   /** Removes a content, also an incomplete one; it may be missing. */
   readonly remove: (name: string) => Promise<void>
-  /** Breaks off everything under way, as its service stops. Missing if nothing can hang. */
+  /** Breaks off all pending requests when the service stops. Missing if none can hang. */
   readonly close?: () => void
 }
 
@@ -77,7 +77,7 @@ export interface ServiceWorld extends World, Clock {
   readonly restoredAt: number
   /** The behaviour of a collection that waits until nodes of the former declaration have stopped; null if none does. */
   readonly waiting: (collection: string) => Waiting | null
-  /** The name of a collection in what the database keeps about it: its first one, also if no declared version has it. */
+  /** The name of a collection in stored data: its first one, even if no declared version has it any more. */
   readonly storedName: (collection: string) => string
   /** Where contents of files are kept; null in a service without files. */
   readonly contents: ContentStore | null
@@ -141,7 +141,7 @@ export async function within<T>(
 export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>
   Math.round((monotonic() - started) * 100) / 100
 
-/** Runs steps one after the other, the later ones also if an earlier one fails. Throws the first failure at the end. */
+/** Runs all steps one after the other, even if one of them fails. Throws the first failure at the end. */
 export async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = []
   for (const step of steps)
@@ -154,23 +154,26 @@ export async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
 }
 
 /** A part of a service that a stop ends. */
-export interface Ending {
+export interface StoppablePart {
   /** Its name in messages. */
   readonly what: string
   readonly end: () => unknown
 }
 
-/** How long a stop takes in all, and how long each of its parts may take even then, in milliseconds. */
+/** The time limit of a stop, and the least time that each of its parts has even if the limit is exceeded, in milliseconds. */
 const [longestStop, shortestEnd] = [10_000, 1000]
 
 /**
- * Ends parts one after the other, the later ones also if an earlier one fails. Returns the parts that had not ended in time: one
- * that never ends must not keep the others, and the process, from ending.
+ * Ends all parts one after the other, even if one of them fails. Returns the parts that had not ended in time: a part that
+ * never ends must not prevent the others, and the process, from ending.
  */
-export async function endAll(world: Pick<World, 'after' | 'monotonic'>, endings: readonly Ending[]): Promise<string[]> {
+export async function endAll(
+  world: Pick<World, 'after' | 'monotonic'>,
+  endings: readonly StoppablePart[],
+): Promise<string[]> {
   const until = world.monotonic() + longestStop
   const late: string[] = []
-  const ended = async ({ what, end }: Ending): Promise<void> => {
+  const ended = async ({ what, end }: StoppablePart): Promise<void> => {
     const left = Math.max(shortestEnd, until - world.monotonic())
     await within(world, left, Promise.resolve(end()), () => void late.push(what))
   }

@@ -29,7 +29,7 @@ test('comparisons are by value', () => {
   assert.deepEqual([compare('10.0', '10.00'), compare('-1', '0'), compare('2', '10')], [0, -1, -1].with(2, -1))
 })
 
-test('what is not a decimal is refused in words', () => {
+test('a value that is not a decimal is refused with a message', () => {
   for (const odd of ['', '1.', '.5', '1e3', '0x1', 'NaN', '+1', ' 1'])
     assert.throws(() => plus(odd, '1'), /is not a decimal/, odd)
 })

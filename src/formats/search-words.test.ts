@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { foldText, longestWord, searchedWords, wordsOf } from './search-words.ts'
 
 test('R235: a folded text folds to itself, and so do its upper and its lower case', () => {
-  const greekWithIota = /[\u0345\u1f80-\u1fff]/ // its upper case has a letter for the mark
+  const greekWithIota = /[\u0345\u1f80-\u1fff]/ // its upper case has a letter in place of the mark
   // Behind the first two planes there are only ideographs, and characters without letters.
   for (let code = 1; code < 0x110000; code += code < 0x20000 ? 1 : 1009) {
     if (code >= 0xd800 && code < 0xe000) continue

@@ -11,7 +11,7 @@ export const longestWord = 64
 
 const marks = /(?![\u3099\u309a])\p{M}|\p{Cf}/gu // the voicing marks of kana make other letters
 
-/** Letters that Unicode does not decompose, and characters that are written for each other. */
+/** Letters that Unicode does not decompose, and characters that are used interchangeably. */
 const baseLetters: Readonly<Record<string, string>> = {
   ø: 'o',
   ł: 'l',
@@ -39,7 +39,7 @@ const withoutMarks = (text: string): string => text.normalize('NFKD').replace(ma
 const withoutSpaces =
   /(?<sign>\p{Extended_Pictographic}|\p{RI}{2})|[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Yiii}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}\p{scx=Tavt}\p{scx=Ahom}]&&[\p{L}\p{M}\p{Nl}]]+/gv
 
-/** Cuts words by a fixed language, as some have rules of their own. Made at its first use, which takes 10 ms. */
+/** Splits words by the rules of one language, as the rules differ between languages. Made at the first use, which takes 10 ms. */
 const segmenter = atFirstUse(() => new Intl.Segmenter('en', { granularity: 'word' }))
 
 function atFirstUse<Made>(make: () => Made): () => Made {
@@ -50,7 +50,7 @@ function atFirstUse<Made>(make: () => Made): () => Made {
   }
 }
 
-/** The words of a text, each once, in the order in which they first stand there. */
+/** The words of a text, each once, in the order of their first occurrence. */
 export const wordsOf = (text: string): readonly string[] => [...new Set(eachWord(foldText(text), true))]
 
 /** The words of a search. A row has to have words that begin with each of them. */

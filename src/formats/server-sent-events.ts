@@ -1,14 +1,14 @@
 /** Server-sent events: reads the events of a stream (`text/event-stream`), in Node and in browsers. Part 6. R213. */
 
 interface ServerSentEvent {
-  /** Missing for a gap: events after the last one are no longer kept. */
+  /** Missing if events after the last one are no longer kept (a gap). */
   readonly id: string | undefined
   readonly type: string
-  /** The event as JSON; missing for a place to resume from. */
+  /** The event as JSON; missing if the message only has an id to resume from. */
   readonly text: string | undefined
 }
 
-/** A stream that sends nothing for so long is opened again; the service sends a comment every 15 seconds. */
+/** A stream that sends nothing for this time is opened again; the service sends a comment every 15 seconds. */
 export const mostSilence = 45_000
 
 /** The events of a body; comments and `retry` are no events. `wait` is called before each read, and its result after it. */

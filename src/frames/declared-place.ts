@@ -24,8 +24,8 @@ export function placeFrame(place: string, files: Iterable<string>): string {
 }
 
 /**
- * The key whose path ends with the most of the names. Parts of a declaration can stand in variables and other files, so the
- * path may begin later than the names; a single name says too little, except for a part of the service.
+ * The key whose path ends with the most of the names. Parts of a declaration can be in variables and other files, so the
+ * path may lack the first names; a single name is too ambiguous, except for a part of the service.
  */
 function longestMatch(names: readonly string[], keys: readonly WrittenKey[]): WrittenKey | null {
   for (let length = names.length; length > 1 || length === names.length; length--) {

@@ -9,9 +9,9 @@ import { ReadsChanged } from './handler-fault.ts'
 import type { HandlerSources } from './handler-sources.ts'
 import { announceRows, noteUnsure, type Turn, takeTurn } from './turns.ts'
 
-/** How often handlers run for one request if others keep changing what they read. */
+/** How often handlers run for one request if other requests keep changing the rows that they read. */
 const mostRuns = 5
-/** After how many wrong guesses a request waits for the commits of those before it. */
+/** After how many wrong guesses a request waits for the commits of earlier requests. */
 const mostWrongGuesses = 3
 
 type Sources = Pick<HandlerSources, 'store' | 'world' | 'sharedTurns'>
@@ -47,15 +47,15 @@ export async function executeDecided(
   }
 }
 
-/** The place of a request among others: its turn at rows, and the rows that it shows to handlers of others before its commit. */
+/** The place of a request in the queues of rows, and the rows that it announces to handlers of other requests before its commit. */
 class Place {
   readonly #runs: readonly HandledRun[]
   readonly #sources: Sources
-  /** The rows that it queues for. */
+  /** The rows that it waits for. */
   readonly #rows = new Set<string>()
-  /** Whether its plan is decided from a row that the transaction reads, as it was committed. */
+  /** Whether its plan is decided from a committed row that the transaction reads. */
   readonly #readsItsRow: boolean
-  /** Whether it waits for the commits of those before it. */
+  /** Whether it waits for the commits of earlier requests. */
   #careful: boolean
   #wrongGuesses = 0
   #turn: Turn | null = null
@@ -74,8 +74,8 @@ class Place {
   }
 
   /**
-   * Executes the plan. Meanwhile it shows its rows as they will be after its commit, and lets the next request begin, if the
-   * store will commit that one later.
+   * Executes the plan. Meanwhile it announces its rows as they will be after its commit, and lets the next request begin, if
+   * the store commits that one later.
    */
   execute(plan: Plan): Outcome | Promise<Outcome> {
     const { store, world } = this.#sources
@@ -91,7 +91,7 @@ class Place {
     return outcome
   }
 
-  /** Whether a run counts that has met changed rows: not if it only queues now, or has read announced rows. */
+  /** Whether a run that has found changed rows counts towards the limit: not if it only has to queue, or has read announced rows. */
   counts({ queues }: ReadsChanged): boolean {
     return !queues && (this.#careful || !this.#runs.some(({ follows }) => follows.size > 0))
   }
@@ -108,7 +108,10 @@ class Place {
     for (const run of this.#runs) run.beginAnew(this.#rows)
   }
 
-  /** If a write that it follows has failed, its row was not left otherwise than announced: another guess may be right. */
+  /**
+   * Records a wrong guess. If the followed writes were committed, the announced row was wrong, and this request waits for
+   * commits from now on. If one of them failed, only several wrong guesses have this effect.
+   */
   async #guessedWrong(row: string): Promise<void> {
     const before = await Promise.allSettled(this.#runs.flatMap(({ follows }) => [...follows]))
     this.#wrongGuesses++
@@ -164,7 +167,7 @@ async function decideBefore(runs: readonly HandledRun[], store: HandlerSources['
     plan.admit?.(current)
     plan.decide(current)
   } catch (error) {
-    // A refusal is left to the transaction, which reads the row again.
+    // Other refusals are ignored here: the transaction reads the row again and makes them.
     if (error instanceof Undecided) await error.decide()
   }
 }

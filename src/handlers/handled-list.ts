@@ -77,7 +77,7 @@ export class ListReader {
   }
 }
 
-/** A filter that is undefined by mistake would be left out, and the handler would decide on rows that it did not ask for. */
+/** A filter that is undefined by mistake would be left out, and the handler would read rows that it did not want. */
 function refuseUndefined({ name }: Resource, where: Readonly<Record<string, unknown>>): void {
   for (const [field, wanted] of Object.entries(where)) {
     const inside = typeof wanted === 'object' && wanted !== null ? Object.entries(wanted) : []

@@ -40,11 +40,11 @@ export interface HandledRequest {
   readonly step?: NamedHandler
 }
 
-/** How many handlers may run in a chain, each because of a write of the one before. */
+/** How many handlers may run in a chain, each caused by a write of the previous one. */
 const mostDepth = 5
 
 /** A decision that was made, with the revision and the proposed write that it was made for. */
-interface Decided {
+interface MadeDecision {
   readonly revision: number
   readonly proposed: string
   readonly row: HeldRow
@@ -55,11 +55,11 @@ export class HandledRun implements Decisions {
   readonly #sources: HandlerSources
   readonly #request: HandledRequest
   readonly #until: number
-  /** The rows that it has queued for. */
+  /** The rows whose turn it has. */
   #turn: ReadonlySet<string> = new Set()
   #rows: RequestRows | null = null
-  #decided = new Map<string, Decided>()
-  /** The writes under way whose rows handlers have read as they will be after the commit. */
+  #decided = new Map<string, MadeDecision>()
+  /** The pending writes whose announced rows handlers have read. */
   readonly follows = new Set<Promise<Outcome>>()
   /** The output of the operation that was called, and its input; null until its handler has run. */
   #answered: { readonly answer: string; readonly sent: string } | null = null
@@ -101,7 +101,7 @@ export class HandledRun implements Decisions {
     return this.#rows?.names() ?? []
   }
 
-  /** The rows as its writes will leave them; null if that is not known. */
+  /** The rows as they will be after its writes; null if that is not known. */
   outlook(): ReadonlyMap<string, FoundRow> | null {
     if (this.#request.dryRun || this.rowNames().some((name) => isUnsure(this.#sources.world, name))) return null
     return this.#rows?.outlook() ?? null
@@ -143,7 +143,7 @@ export class HandledRun implements Decisions {
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
-  /** A request does not overtake those that queue for a row, or they would have to run once more: it joins them. */
+  /** If other requests queue for a row, this one has to queue too: otherwise it would change the row and make them run again. */
   #admit(row: string): void {
     const { world, sharedTurns } = this.#sources
     if (this.#turn.has(row)) return
@@ -164,7 +164,7 @@ export class HandledRun implements Decisions {
     return announced?.row
   }
 
-  /** A failure of a handler counts only if nothing that it has read has changed since. */
+  /** A failure of a handler counts only if the rows that it has read are unchanged. */
   async #settled<T>(run: Promise<T>): Promise<T> {
     try {
       return await run
@@ -255,7 +255,7 @@ export class HandledRun implements Decisions {
     return { rows, lists, resources, types, caller, account, time: rows.time, newId: world.newId }
   }
 
-  /** Like a failure, a refusal of what handlers write counts only if nothing has changed since. */
+  /** Like a failure, a refusal of a write of handlers counts only if the rows that they have read are unchanged. */
   async check(outcome: Outcome): Promise<void> {
     if (outcome.is === 'duplicate' || outcome.is === 'unmet') await this.#rows?.verify()
     if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return

@@ -18,14 +18,14 @@ export class StateRefusal extends Problem {
   }
 }
 
-type Refused = 'cannot be changed' | 'cannot be removed' | 'what belongs to it cannot be written'
+type RefusedWrite = 'cannot be changed' | 'cannot be removed' | 'what belongs to it cannot be written'
 
 /** Refuses a write if the state is not one of those that allow it; null allows all. */
 export function admitState(
   resource: Resource,
   document: Document | null,
   allowed: readonly string[] | null | undefined,
-  what: Refused | { readonly transition: string },
+  what: RefusedWrite | { readonly transition: string },
 ): void {
   const { machine } = resource
   if (document === null || !machine || allowed == null || allowed.includes(String(document[machine.field]))) return

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { Detour } from '../errors/detour.ts'
 import { Problem, type Violation } from '../errors/problem.ts'
 
-/** The message of a fault is for the log. */
+/** A mistake of a handler. Its message is for the log, not for the caller. */
 export class HandlerFault extends Error {}
 
 /** The fault of values that are checked like those of a caller. */
@@ -44,7 +44,7 @@ export function failureOfHandler(name: string, thrown: unknown): unknown {
 /** Thrown if a row or a list has changed since a handler read it: the handler runs again. */
 export class ReadsChanged extends Detour {
   readonly row: string
-  /** Whether nothing has changed yet, but other requests queue for the row. */
+  /** Set if nothing has changed yet, but other requests queue for the row. */
   readonly queues: boolean
 
   constructor(row: string, queues = false) {

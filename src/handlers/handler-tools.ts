@@ -59,7 +59,7 @@ export class HandlerTools {
   /** Settles when all calls so far are done. */
   #last: Promise<unknown> = Promise.resolve()
   readonly requested: RequestedWrite[] = []
-  /** Set when the handler has ended: what code that it did not await asks for later would be lost. */
+  /** Set when the handler has ended: later calls, by code that it did not await, would be lost. */
   #isOver = false
 
   constructor(context: ToolContext, own: HeldRow | null, item: Document | null | undefined) {
@@ -68,7 +68,7 @@ export class HandlerTools {
     this.#item = item
   }
 
-  /** Waits for all calls of the handler, also those that they cause; throws the first mistake. */
+  /** Waits for all calls of the handler and for the calls that these cause; throws the first mistake. */
   readonly finish = async (): Promise<void> => {
     try {
       for (let last: unknown; last !== this.#last; await last) last = this.#last
@@ -151,7 +151,7 @@ export class HandlerTools {
       const { resource, now } = row
       const declared = resource.machine?.transitions.find((one) => one.name === transition)
       if (!declared)
-        throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
+        throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is not one of its transitions.`)
       admitState(resource, now, declared.from, { transition })
       const input = readFaultless(writesWrongly(name), () => readInput(declared.input, body, resource.settings))
       const { time, caller, rows } = this.#context
@@ -202,7 +202,7 @@ export class HandlerTools {
     if (this.#isOver) throw overFault()
     const own = this.#last.then(act)
     this.#last = own
-    own.catch(() => {}) // the end of the handler reports it, even if the handler does not wait for it
+    own.catch(() => {}) // `finish` reports the failure, even if the handler does not await this call
     return own
   }
 

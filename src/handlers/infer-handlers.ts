@@ -189,7 +189,7 @@ interface JobContext<D, R extends ResourceName<D>, O extends OperationName<D, R>
     resource: P,
     query?: Omit<ListQueryOf<D, P>, 'limit'>,
   ) => AsyncIterable<Item<D, P>[]>
-  /** Shows how far it is, in percent: `await report(50)`. */
+  /** Reports the progress in percent: `await report(50)`. */
   readonly report: (progress: number) => Promise<void>
 }
 
@@ -286,7 +286,7 @@ export type ReactionTypes<D> = { readonly [name: string]: readonly EventType<D>[
 export type Handlers<D, Used, Reactions extends ReactionTypes<D>> = {
   readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used>
 } & {
-  /** Functions that follow events, by name. The name is the identity of a reaction: it knows how far it has come. */
+  /** Functions that follow events, by name. The name is the identity of a reaction: its position in the events is stored under it. */
   readonly reactions?: { readonly [N in keyof Reactions]: Reaction<D, Reactions[N], Used> }
 }
 

@@ -5,7 +5,7 @@ import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, readFaultless } from './handler-fault.ts'
 
-/** The handlers of writes return nothing. */
+/** Refuses a result of a handler of writes, which must return nothing. */
 export function refuseOutput(returned: unknown): void {
   if (returned !== undefined)
     throw new HandlerFault('It returns a value, which is not used; write with set, change and the like.')

@@ -8,7 +8,7 @@ import type { Store } from '../flow/store.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, ReadsChanged } from './handler-fault.ts'
-import { laidOver } from './laid-over.ts'
+import { listWithWrites } from './list-with-writes.ts'
 import { announcedName } from './turns.ts'
 
 /** A row that handlers read or write. */
@@ -49,9 +49,9 @@ export interface RowSources {
 
 /** How handlers share rows with those of other requests. */
 export interface RowSharing {
-  /** Throws if a row, or a list of a collection, must not be read now. */
+  /** Throws if a row, or a list of a collection, must not be read yet. */
   readonly admit: (name: string) => void
-  /** A row as another request will leave it, by its `announcedName`. */
+  /** A row as it will be after the commit of another request, by its `announcedName`. */
   readonly announced: (name: string) => FoundRow | undefined
 }
 
@@ -114,14 +114,14 @@ export class RequestRows {
     return row
   }
 
-  /** The documents of a list, with all writes so far, except the write of `decided`, the row that a handler decides on. */
+  /** The documents of a list with all writes so far, except the write of `decided`, the row of the running handler. */
   async list(resource: Resource, list: ListRows, decided: HeldRow | null): Promise<Document[]> {
     this.#sharing.admit(list.collection)
     const documents = await this.#readList(list)
     this.#lists.push({ list, documents })
     const others = [...this.#rows.values()].filter((row) => row !== decided && row.part !== 'read')
     const written = others.filter((row) => row.resource === resource)
-    return laidOver(resource, list, JSON.parse(`[${documents}]`), written)
+    return listWithWrites(resource, list, JSON.parse(`[${documents}]`), written)
   }
 
   /** Marks a row as written by a handler. */
@@ -164,14 +164,14 @@ export class RequestRows {
     ]
   }
 
-  /** The rows as its writes will leave them, by `announcedName`; null if more than the writes themselves decides on that. */
+  /** The rows as they will be after its writes, by `announcedName`; null if the rows also depend on something else. */
   outlook(): ReadonlyMap<string, FoundRow> | null {
     const outlook = new Map<string, FoundRow>()
     const listed = new Set(this.#lists.map(({ list }) => list.collection))
     for (const row of this.#rows.values()) {
       const { resource, key, current, before, now, part, entered, revision } = row
       if (part === 'read') continue
-      if (listed.has(resource.name)) return null // lists cannot be announced, and the next request may read this one
+      if (listed.has(resource.name)) return null // only rows can be announced, and the next request may read this list
       if (revision === 0) continue
       if (part === 'requested' || current === null || before === null || now === null) return null
       const change = { key, time: this.time, current, before, always: entered, entered }

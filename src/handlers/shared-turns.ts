@@ -1,10 +1,10 @@
-/** Shared turns: processes whose handlers keep meeting each other at rows take turns at them, by a lease of each row. R226. */
+/** Shared turns: if handlers of several processes keep changing the same rows, the processes take turns, by a lease of each row. R226. */
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { type Table, type TableOperation, tablePlan } from '../flow/table.ts'
 import { type Cancel, newHolder, pause, type ServiceWorld } from '../flow/world.ts'
 
-/** The process that has the turn of a row. Nothing depends on it but how often handlers run: commits are guarded anyway. */
+/** The process that has the turn of a row. Turns only reduce how often handlers run again: commits are guarded without them. */
 export const turnTable: Table = {
   name: 'bylaw_turns',
   columns: { name: 'text', holder: 'text', until: 'integer' },
@@ -29,18 +29,18 @@ const sweepLeases: TableOperation = {
   ...{ order: ['until'], limit: 4, near: 'name' },
 }
 
-/** If a process dies with a lease, others wait so long. */
+/** How long other processes wait if a process dies with a lease, in milliseconds. */
 const leaseTime = 1000
 const renewInterval = 300
-/** How long a process lets its own requests have a row one after the other before others get their turn. */
+/** How long a process serves its own requests for a row before other processes get their turn. */
 const slice = 100
-/** How long it keeps a row for the next request of its own. */
+/** How long it keeps an idle row for its own next request. */
 const idleTime = 5
-/** How often it looks whether another process has left a row. */
+/** How often it checks whether another process has left a row. */
 const lookInterval = 10
-/** How often a process whose requests queue looks whether others meet it there. */
+/** How often a process with queueing requests checks whether other processes want the same row. */
 const queueInterval = 50
-/** How long requests ask for the lease at once, after runs of several processes have met at a row. */
+/** How long requests take the lease before their first run, after several processes have changed the same row. */
 const contendedTime = 1000
 
 type LeaseWorld = Pick<ServiceWorld, 'now' | 'monotonic' | 'after' | 'inBackground' | 'every' | 'random' | 'fillRandom'>
@@ -48,9 +48,9 @@ type LeaseWorld = Pick<ServiceWorld, 'now' | 'monotonic' | 'after' | 'inBackgrou
 interface Held {
   readonly since: number
   readonly stopRenewing: Cancel
-  /** How many requests use it: the next one begins before the one before it has committed. */
+  /** How many requests use it: the next request begins before the previous one has committed. */
   users: number
-  /** Cancels leaving the row. */
+  /** Cancels the timer that leaves the row. */
   stay: Cancel
 }
 
@@ -58,7 +58,7 @@ export class SharedTurns {
   readonly #world: LeaseWorld
   readonly #store: Pick<Store, 'execute'>
   readonly #holder: string
-  /** Rows at which processes met, and until when that counts. */
+  /** The rows that several processes have changed, and until when their leases are taken at once. */
   readonly #contended = new Map<string, number>()
   readonly #held = new Map<string, Held>()
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -97,7 +97,7 @@ export class SharedTurns {
     }
   }
 
-  /** Learns from leases where others meet this process, which may not notice it as long as its own requests are the faster ones. */
+  /** Finds rows that other processes want too by their leases: this process may not notice it otherwise, if its requests are faster. */
   async #lookFor(rows: readonly string[]): Promise<void> {
     const { monotonic, now } = this.#world
     if (monotonic() - this.#lookedAt < queueInterval) return
@@ -157,7 +157,7 @@ export class SharedTurns {
     if (held && --held.users <= 0) held.stay = this.#world.inBackground(idleTime, () => void this.#leave(row))
   }
 
-  /** If the database is away, the lease ends by itself. */
+  /** If the database is unavailable, the lease expires. */
   async #leave(row: string): Promise<void> {
     this.#forget(row)
     await Promise.all([this.#run(leaveLease, row), this.#run(sweepLeases, row)]).catch(() => {})

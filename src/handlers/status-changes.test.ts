@@ -22,7 +22,7 @@ function opened() {
   return { world, pass: own.pass, timers: own.timers, ended, looks, wait }
 }
 
-test('R28: a change wakes all that wait for it, and nobody else', async () => {
+test('R28: a change wakes all requests that wait for it, and no others', async () => {
   const { world, pass, timers, ended, looks, wait } = opened()
   const [first, second, other] = [wait('a'), wait('a'), wait('b', 500)]
   await pass(0)
@@ -54,7 +54,7 @@ test('R28: without a change it looks once in an interval, until its time is over
   assert.equal(looks.length, 12)
 })
 
-test('R28: when the process stops, nobody waits any more', async () => {
+test('R28: when the process stops, all waiting requests end', async () => {
   const { world, pass, timers, wait } = opened()
   const waited = wait('a')
   await pass(0)

@@ -3,7 +3,7 @@ import { type ServiceWorld, within } from '../flow/world.ts'
 
 type StatusWorld = Pick<ServiceWorld, 'state'>
 
-/** What wakes the requests that wait for an operation, by its id. */
+/** The functions that wake the requests that wait for an operation, by its id. */
 class Waiting {
   readonly wakes = new Map<string, Set<() => void>>()
   /** Set when the process stops. */
@@ -28,7 +28,7 @@ export async function waitForEnd(
   waiting.wakes.set(id, own.add(wake))
   try {
     for (const until = world.monotonic() + time; ; ) {
-      change = Promise.withResolvers() // before the look, which may miss a change
+      change = Promise.withResolvers() // before the check, so that a change during the check is not missed
       if (await isEnded()) return
       const rest = until - world.monotonic()
       if (rest <= 0 || waiting.isOver) return

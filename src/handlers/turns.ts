@@ -6,7 +6,7 @@ import type { Resource } from '../resources/resource.ts'
 
 /** The last request that queues for a row. */
 interface QueueEnd {
-  /** Settles when it and all before it have handed their writes to the store. */
+  /** Settles when it and all earlier requests have passed their writes to the store. */
   readonly passed: Promise<unknown>
   /** Settles when they have ended. */
   readonly ended: Promise<unknown>
@@ -51,7 +51,7 @@ export async function takeTurn(
   }
 }
 
-/** A row as a write that waits for its commit will leave it. */
+/** A row as it will be after the commit of a pending write. */
 export interface AnnouncedRow {
   readonly row: FoundRow
   /** The outcome of the write. */
@@ -68,7 +68,7 @@ export const announcedName = ({ name, collection }: Resource, { account, parent,
 export const announcedRow = ({ state }: ServiceWorld, name: string): AnnouncedRow | undefined =>
   state.of(makeAnnounced, null).get(name)
 
-/** Shows rows to other handlers before their commit, which is a guess: their own commit compares it. */
+/** Announces rows to other handlers before the commit. The rows are a guess: the transaction of the reader compares them. */
 export function announceRows(
   { state }: ServiceWorld,
   rows: ReadonlyMap<string, FoundRow>,
@@ -81,11 +81,11 @@ export function announceRows(
   }
 }
 
-/** How long a row is not announced after it was left otherwise than announced. */
+/** How long a row is not announced after a wrong announcement. */
 const unsureTime = 1000
 const makeUnsure = (): Map<string, number> => new Map()
 
-/** Notes that a row was announced wrongly, as when its totals follow from the same writes. */
+/** Records that a row was announced wrongly, for example because its totals depend on the same writes. */
 export function noteUnsure({ state, monotonic }: ServiceWorld, row: string): void {
   const unsure = state.of(makeUnsure, null)
   const now = monotonic()

@@ -34,7 +34,7 @@ export function revisionRoutes(context: EndpointContext): Route[] {
 
 type ViewFor = (request: Pick<RequestContext, 'caller' | 'world'>) => ReturnType<typeof revisionView>
 
-/** What both routes share. Revisions stay after their item, so no row has to exist. */
+/** The parts that both routes share. Revisions outlive their item, so no row has to exist. */
 function routeOf(
   context: EndpointContext,
   rule: string,
@@ -113,7 +113,7 @@ function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Ro
   }
 }
 
-/** The cursors of the revisions of one item, which hold for the callers that see the same of it. */
+/** The cursors of the revisions of one item. They are valid for callers that see the same fields of it. */
 function revisionCursors({ resource, representation }: EndpointContext) {
   const { collection, settings } = resource
   const bindingOf = ({ key, caller }: Pick<Intent, 'key' | 'caller'>) => ({

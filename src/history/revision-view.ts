@@ -27,10 +27,7 @@ export interface RevisionView {
   readonly text: (event: StoredEvent) => string
   readonly between: (from: StoredEvent, to: StoredEvent) => JsonObject
   readonly entry: (revision: StoredRevision) => RevisionEntry
-  /**
-   * Whether the caller sees any difference, or saw one before it was erased: a change of hidden fields alone must not be
-   * noticed.
-   */
+  /** Whether the caller sees any difference, or saw one before it was erased: a change of hidden fields alone must not be noticed. */
   readonly isShown: (event: StoredEvent, before: StoredEvent | null) => boolean
 }
 
@@ -76,10 +73,7 @@ export function revisionView(
   }
 }
 
-/**
- * Whether a revision that the version cannot show has changed a stored value that the caller may see. Then it counts: the page with
- * it is refused.
- */
+/** Whether a revision that the version cannot show has changed a stored value that the caller may see. Then the page with it is refused. */
 function changesStored(view: View, revisions: readonly [from: StoredEvent, to: StoredEvent], updated: string): boolean {
   const [from, to] = revisions.map(({ doc }) => JSON.parse(maskDocuments(view, doc))) as [JsonObject, JsonObject]
   return changesMore(mergePatchBetween(from, to), updated)

@@ -70,5 +70,5 @@ const placeAndType = ({ type, in: part, pointer, name }: Violation): object => (
   type,
 })
 
-/** A name that clients have sent: any other text than a usual name may be a value, as in the keys of a map. */
+/** A name that clients have sent, if it is an ordinary name: any other text may be a value, as in the keys of a map. */
 const safeName = (name: string): string => (/^[A-Za-z0-9_$[\].-]{0,64}$/.test(name) ? redact(name) : '***')

@@ -89,7 +89,7 @@ export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolle
   }
 
   return {
-    /** To be called when a request arrives. Starts a new snapshot, unless the turn has one from after the last poll. */
+    /** Called when a request arrives. Starts a new snapshot, unless this turn has one that is newer than the last poll. */
     begin: (): void => {
       const polls = eventsPolled()
       if (under && polls === polled) return

@@ -5,7 +5,7 @@ import type { Log } from '../flow/world.ts'
 import type { MetricFamily } from '../telemetry/metrics.ts'
 import { metricsType, openMetricsText } from '../telemetry/open-metrics.ts'
 
-// As in node.ts: an import would read every export of the module.
+// Not imported, as in node-engine.ts: an import would read every export of the module.
 const { createServer } = process.getBuiltinModule('node:http')
 
 export interface MetricsServer {

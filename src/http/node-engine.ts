@@ -32,7 +32,8 @@ export const nodeEngine: HttpEngine = (context, enqueue, timedOut) => {
   )
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      // node:http drops a request that arrives together with an upgrade request before it. The client would take the next answer for that of the dropped request.
+      // node:http drops a request that arrives together with an upgrade request before it. The client would mistake the next
+      // answer for the answer to the dropped request.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       const exchange = { call: callOf(request, context, response), request, response }
       if (exchange.call.content) keepUntilAnswered(exchanges, exchange)
@@ -55,7 +56,7 @@ function keepUntilAnswered(exchanges: Exchanges, exchange: NodeRequest & { reado
   exchanges.set(socket, exchange)
   response.once('close', () => {
     if (!request.complete) return
-    request.resume() // node:http keeps a request until its end was read, and it may have been read by its length
+    request.resume() // node:http keeps a request until its end is read; content that was read by its length has not reached it
     if (exchanges.get(socket) === exchange) exchanges.delete(socket)
   })
 }

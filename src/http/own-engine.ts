@@ -4,7 +4,7 @@ import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
 import { clientAddress } from '../flow/network.ts'
 import { makeFlow, makeIntake } from '../limits/intake.ts'
-import type { Arriving } from '../wire/arriving.ts'
+import type { ContentBuffer } from '../wire/content-buffer.ts'
 import type { MessageHead } from '../wire/message-head.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
 import { WireServer } from '../wire/wire-server.ts'
@@ -25,7 +25,7 @@ export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
     methods: new Set(METHODS),
     request: (head, content, answer, connection) => {
       const call = callOfHead(head, connection, context, content && contentOf(head, content, answer, context))
-      serve({ call, request: new Received(connection, content), response: answer })
+      serve({ call, request: new ReceivedMessage(connection, content), response: answer })
     },
     refuse: (fault, head, connection) => {
       const { socket } = connection
@@ -37,11 +37,11 @@ export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
   })
 }
 
-/** A received message as the answer needs it. */
-class Received {
+/** The parts of a received message that the answer needs. */
+class ReceivedMessage {
   readonly #connection: WireConnection
-  readonly #content: Arriving | null
-  constructor(connection: WireConnection, content: Arriving | null) {
+  readonly #content: ContentBuffer | null
+  constructor(connection: WireConnection, content: ContentBuffer | null) {
     this.#connection = connection
     this.#content = content
   }
@@ -84,7 +84,7 @@ function callOfHead(
 /** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
 function contentOf(
   { http, headers }: MessageHead,
-  content: Arriving,
+  content: ContentBuffer,
   answer: WrittenAnswer,
   { world }: Pick<ServerContext, 'world'>,
 ): Content {

@@ -43,7 +43,7 @@ export interface ServedRequest {
   readonly response: ResponsePart
 }
 
-/** Makes the function that answers the requests of connections, those of one connection in their order. */
+/** Makes the function that answers requests; requests of one connection are answered in their order. */
 export function requestListener(context: ServerContext, enqueue: EnqueueStep): (exchange: ServedRequest) => void {
   const turn = loopTurns(context.store, context.world)
   return (exchange) => {

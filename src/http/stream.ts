@@ -40,7 +40,7 @@ export interface AnswerReaders {
   readonly watch: (socket: Socket, answer: AnswerBody, timeout: number, bytes?: number) => void
   /** Records how many bytes of an answer are left. */
   readonly progress: (socket: Socket, bytes: number) => void
-  /** Closes a connection; resets it if its answer is incomplete, so that no client takes the end for that of the answer. R162. */
+  /** Closes a connection; resets it if its answer is incomplete, so that no client mistakes the close for the end of the answer. R162. */
   readonly close: (socket: Socket) => void
   /** Makes `resetAll` reset a stream too; it is not watched, as its length is not known. */
   readonly keep: (socket: Socket, answer: AnswerBody) => void

@@ -117,7 +117,7 @@ test('a claim has its time, its expiry and whether the answer is kept', () => {
   assert.deepEqual([expired, keeps], [3000, true])
 })
 
-test('without a key there is no claim, unless one has to be', () => {
+test('without a key there is no claim, unless a key is required', () => {
   const bare = (resource: Resource) => {
     const { call, ...rest } = asked({ a: 1 })
     return claimOfCreate({ ...rest, call: { ...call, headers: {}, raw: [] } }, resource, none)

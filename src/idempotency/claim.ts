@@ -1,4 +1,4 @@
-/** Claim: an idempotency key as the store keeps it, and the answer to a retry. Part 4, idempotency of POST. */
+/** Claim: an idempotency key in the form that the store keeps, and the answer to a retry. Part 4, idempotency of POST. */
 
 import { hash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
@@ -65,8 +65,8 @@ export function claimOfChange(
 }
 
 /**
- * The claim of a transition or an operation. Those of a collection share one key space, which is not that of creations
- * unless the scope is `caller`. A repeat gets the first answer in every mode. R108
+ * The claim of a transition or an operation. Operations of a collection share one key space, which is separate from that of
+ * creations unless the scope is `caller`. A repeat gets the first answer in every mode. R108
  */
 export function claimOfTransition(
   request: RequestContext,
@@ -174,7 +174,8 @@ function makeClaim(
 ): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
-  // A caller must not learn by a colleague's key of an item that it may not see, nor by its own of an item of its other account.
+  // By the key of a colleague a caller must not learn of an item that it may not see, nor by its own key of an item of its
+  // other account.
   const { account, id } = caller
   const own = account === null ? id : [account, ...(hasRowRules(resource) ? [id] : [])]
   // R100: on public operations, all callers share one key space.

@@ -13,7 +13,7 @@ type ClaimingPlan = Create | Decide | Recall | Sequence
 /** A running plan with a key. */
 interface RunningClaim {
   waiting: number
-  /** Resolves when the plan ends, with the prior claim if it used the key; created for the first waiting call. */
+  /** Resolves when the plan ends, with the prior claim if it used the key; created when the first call waits. */
   ended: PromiseWithResolvers<PriorClaim | null> | null
 }
 

@@ -36,7 +36,7 @@ async function recordsOf(
   return all
 }
 
-test('what an export has written is read again', async () => {
+test('an import reads the output of an export', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(text, text), { maxLength: 6 }),

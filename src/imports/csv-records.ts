@@ -46,12 +46,12 @@ export class CsvRecords {
     return this.#reset()
   }
 
-  /** Refuses the record that goes on, of which a line is lost. */
+  /** Refuses the unfinished record, as one of its lines is lost. */
   lose(): void {
     if (this.isOpen) this.#length = Number.POSITIVE_INFINITY
   }
 
-  /** Throws if a record has begun that has not ended. */
+  /** Throws if a record is unfinished. */
   end(): void {
     if (this.#open !== null) throw malformed(openQuotes)
   }

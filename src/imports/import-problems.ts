@@ -33,7 +33,7 @@ export const allRefused = ({ failed, ...report }: RefusedLines): Problem =>
     },
   )
 
-/** The refusal or the failure that ends an import after some of its lines. */
+/** The error that ends an import after some of its lines. */
 export function brokenOff(error: unknown, line: number, hasKey: boolean): unknown {
   if (!(error instanceof Problem)) return error
   const { type, message, violations, headers, extra, under, bare } = error

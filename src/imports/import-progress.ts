@@ -25,7 +25,7 @@ export interface ImportProgress extends LineReport {
   readonly digest: string
   /** Whether the content ended with it. */
   readonly ended: boolean
-  /** Those of the first caller's scopes that writing some field needs; earlier releases stored none. */
+  /** The scopes of the first caller that fields need for writes; missing if an earlier release stored the progress. */
   readonly scopes?: readonly string[]
 }
 
@@ -71,7 +71,7 @@ export function storedProgress(
 }
 
 const table = claimTable
-/** Only the run that has stored the progress before may store the next one. */
+/** Only the run that stored the last progress may store the next one. */
 const proceed: TableOperation = {
   do: 'set',
   table,
@@ -91,7 +91,7 @@ interface Step {
   /** The progress that is stored with the key; null if none is yet. */
   readonly stored: ImportProgress | null
   readonly plans: readonly Create[]
-  /** Whether one of them was refused in a first try. */
+  /** Whether a row was refused in the first try, so that rows are created apart. */
   readonly apart: boolean
   /** The progress after the rows are created. */
   readonly after: (outcomes: SeveralOutcomes['outcomes']) => ImportProgress

@@ -31,7 +31,7 @@ export function importRoutes(context: EndpointContext): Route[] {
         claims: 'replayed',
         ...(furtherRules && { furtherRules }),
       },
-      query: (call) => refuseParameters(call, settings, false), // what a dry run of several transactions would do is not known
+      query: (call) => refuseParameters(call, settings, false), // several transactions allow no dry run
       parse: (request) => ({
         ...request,
         call: withoutHeaders(request.call),

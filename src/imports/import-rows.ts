@@ -25,12 +25,12 @@ import {
 import type { ImportTools } from './import-tools.ts'
 import { linesIn } from './lines.ts'
 
-/** How many lines a transaction has: fewer where all other writes wait for its end. */
+/** How many lines a transaction has: fewer if all other writes have to wait for its end. */
 const mostRows = { all: 500, following: 1000 } as const
 /** How many bytes it has, except for its last line. */
 const mostBytes = 1024 * 1024
 
-/** After this number of lines, other requests and the answers of the database get a turn. */
+/** After this number of lines, the event loop handles other requests and answers of the database. */
 const mostAtOnce = 50
 /** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
 const patience = 1000
@@ -89,7 +89,7 @@ class Import {
   #last = 0
   /** How many transactions have begun. */
   #transactions = 0
-  /** The transaction that is under way. */
+  /** The running transaction. */
   #running: Promise<void> = Promise.resolve()
 
   constructor(route: ImportRoute, intent: Intent, tools: ImportTools) {
@@ -154,7 +154,7 @@ class Import {
     await this.#begin()
   }
 
-  /** Adds a row; waits for the transaction before if there are enough for the next one. */
+  /** Adds a row; waits for the running transaction if there are enough rows for the next one. */
   async #add(line: number, document: Document | Problem, bytes: number): Promise<void> {
     if (this.#rows.length === 0) this.#since = this.#intent.world.monotonic()
     this.#rows.push({ line, item: this.#read(line, document) })
@@ -179,7 +179,7 @@ class Import {
     }
   }
 
-  /** No item is answered, so no other rows are read with it. */
+  /** The plan of a creation without embedded rows, as no item is answered. */
   #planOf(intent: Intent): Create {
     const plan = this.#route.importing.plan(intent) as Create
     if (!plan.joined) return plan
@@ -278,7 +278,7 @@ class Import {
     }
   }
 
-  /** Stores with the key that all content was read, and with it the mistake that the content ends with, so that a repeat does not count it again. */
+  /** Stores that all content was read, and whether it ends with a mistake, which a repeat then does not count again. */
   async #finish(): Promise<Outcome> {
     const [fault, line] = [this.#tools.reader.end(), this.#last]
     if (fault) this.#progress = advanced(this.#progress, [{ line, ...this.#tools.lineError(fault, line) }])

@@ -1,4 +1,4 @@
-/** Import tools: what the corridor hands to an import. R238. */
+/** Import tools: the functions and data that the corridor passes to an import. R238. */
 import type { Decisions } from '../flow/decision.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan, RowRights } from '../flow/plan.ts'
@@ -10,14 +10,14 @@ export interface ImportTools {
   readonly content: AsyncIterable<Uint8Array>
   readonly reader: RowReader
   readonly store: Pick<Store, 'execute' | 'keepsOrder'>
-  /** What the caller may do, where that depends on rows. */
+  /** The rights of the caller, if they depend on rows. */
   readonly rights: RowRights | undefined
   /** Executes a plan; one with handlers is made again when they have decided. */
   readonly execute: (make: (decisions?: Decisions) => Plan) => Outcome | Promise<Outcome>
   /** Whether handlers may run: then each line has a transaction of its own. */
   readonly isHandled: boolean
   readonly keepsHistory: boolean
-  /** Counts a further request. Throws if that is one too many. */
+  /** Counts a further request. Throws if the quota is exhausted. */
   readonly spendQuota: () => Promise<void>
   /** The members of the error of a line. Throws failures of the service, except those of handlers. */
   readonly lineError: (error: unknown, line: number) => Readonly<Record<string, unknown>>

@@ -10,9 +10,9 @@ import { csvRows } from './csv-rows.ts'
 import type { Line } from './lines.ts'
 
 export interface RowReader {
-  /** The document, or the mistake, that ends with a line; null if none does. `isDone` if that was imported before. */
+  /** The document or the mistake that a line completes; null if it completes none. `isDone` if the line was imported before. */
   readonly take: (line: Line, isDone: boolean) => Document | Problem | null
-  /** The mistake that the content ends with. */
+  /** The mistake at the end of the content, as an unfinished record. */
   readonly end: () => Problem | null
 }
 
@@ -32,7 +32,7 @@ function jsonReader(resource: Resource, owner: string | undefined, parse: ParseO
   }
 }
 
-/** Throws mistakes in the line of names: no record could be read. */
+/** Throws mistakes in the line of names, as no record can be read without it. */
 function csvReader(resource: Resource, owner: string | undefined, parse: ParseObject): RowReader {
   const records = new CsvRecords(resource.settings.limits.body)
   const own = withoutManaged(resource, owner)

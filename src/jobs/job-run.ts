@@ -38,12 +38,12 @@ export interface JobContext {
   readonly settings: Settings['operations']
 }
 
-/** How long a node has a job; it renews the lease while the handler runs. If the node dies, others take the job afterwards. */
+/** How long the lease of a job lasts; its node renews it while the handler runs. If the node dies, others take the job then. */
 export const jobLease = 20_000
 const renewInterval = 3_000
 const longestPause = 10 * 60_000
 
-/** Ends a run whose job was cancelled, or taken by another node. */
+/** Thrown to end a run whose job was cancelled, or taken by another node. */
 class JobLost extends Error {}
 
 const lostReason = 'The operation was cancelled, or another node has it now.'
@@ -69,7 +69,7 @@ export class JobRun {
     this.#key = statusKey(job.id)
   }
 
-  /** Ends when the job has ended, was put off, or is lost. */
+  /** Resolves when the job has ended, was postponed, or is lost. */
   async run(): Promise<void> {
     const { sources, settings } = this.#context
     const { store, world } = sources
@@ -141,14 +141,14 @@ export class JobRun {
     )
     const own = item && (await itemOfJob(sources, resource, { ...item, account: caller.account }))
     if (item && own === null) throw new Problem('resource-not-found', `${resource.title} ${item.id} was removed.`)
-    if (this.#ending.signal.aborted) throw new JobLost() // the handler has not begun, so it would not notice
+    if (this.#ending.signal.aborted) throw new JobLost() // the handler has not begun, so it would not see the abort
     const run = (async () => act({ ...tools, input, ...(item && { item: own }) } as never))()
     const lost = new Promise<never>((_, reject) => {
       this.#ending.signal.addEventListener('abort', () => reject(new JobLost()), { once: true })
     })
     lost.catch(() => {})
     const returned = await within(sources.world, settings.timeout, Promise.race([run, lost]), () => {
-      throw new Problem('timeout', 'The operation took too long.')
+      throw new Problem('timeout', `It took longer than the limit of ${settings.timeout / 1000} seconds.`)
     })
     return outputText(operation, returned, resource)
   }
@@ -233,7 +233,7 @@ export class JobRun {
       if (kept.length === 0 || outcome.is !== 'found' || isEnded(outcome)) this.#ending.abort(lostReason)
       else this.#job = { ...this.#job, taken }
     } catch {
-      // The lease is valid for longer than until the next renewal.
+      // A failed renewal is ignored: the lease outlasts the next renewal.
     }
   }
 

@@ -9,9 +9,9 @@ export const jobTable: Table = {
     id: 'text',
     /** When it is to be run; for an ended operation, when its status is forgotten. */
     due: 'integer',
-    /** Until when a node has it; others leave it alone. */
+    /** Until when a node holds it; other nodes do not take it. */
     taken: 'integer',
-    /** A random text of the node that has it. */
+    /** A random text that names the node that holds it. */
     holder: 'text',
     /** How often it was started. */
     tries: 'integer',
@@ -38,17 +38,17 @@ export const addJob: TableOperation = { do: 'insert', table }
 export const replaceJob: TableOperation = { do: 'insert', table, replaces: byId }
 export const findJob: TableOperation = { do: 'find', table, where: byId }
 export const removeJob: TableOperation = { do: 'sweep', table, where: byId }
-/** Takes the first job that is due and that no other node has. */
+/** Takes the first due job that no other node holds. */
 export const takeDueJob: TableOperation = {
   ...{ do: 'set', table, where: { due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 1, to: { taken: 'until', holder: 'holder' } },
 }
-/** Changes a job that this node still has. It locks the row: the transaction that runs it is the only one that does. */
+/** Changes a job that this node still holds. It locks the row: the transaction that runs it is the only one that does. */
 export const keepJob: TableOperation = {
   ...{ do: 'set', table, where: { ...byId, holder: 'held' } },
   to: { due: 'due', taken: 'taken', holder: 'holder', tries: 'tries' },
 }
-/** Whether a job was changed by `keepJob`: this node still had it. */
+/** Whether a job was changed by `keepJob`, so that this node still holds it. */
 export const isKept = (kept: EffectReadResult | undefined): boolean => kept?.is === 'rows' && kept.rows.length === 1
 
 /** Ends a job: from `due` on its status is forgotten. */

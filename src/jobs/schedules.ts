@@ -24,7 +24,7 @@ const schedulesOf = (resources: ReadonlyMap<string, Resource>): Schedule[] =>
     })),
   )
 
-/** Far in the future: a calendar without a further time. */
+/** The time of a calendar without a further time, far in the future. */
 const never = Number.MAX_SAFE_INTEGER
 
 const dueAfter = ({ cron, zone = 'UTC' }: ScheduleDeclaration, time: number): number =>

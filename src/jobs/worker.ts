@@ -40,7 +40,7 @@ export class Worker {
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#taking?.catch(() => {}) // `look` reports it
-    // If the database is away, the leases end by themselves.
+    // If the database is unavailable, the leases expire.
     await Promise.allSettled([...this.#running.keys()].map((run) => run.handBack()))
     await Promise.all(this.#running.values())
   }

@@ -10,11 +10,11 @@ const contentTable = 'bylaw_files'
 export const contentOf = (kind: string, value: unknown): string | null =>
   kind === 'file' && typeof value === 'object' ? String((value as { readonly href?: unknown } | null)?.href) : null
 
-/** The content is not in use when the copy of its field is over; `time` is that of the copy, null for the clock of the database. */
+/** Marks a content as unused once the copy of its field has expired; `time` is that of the copy, null for the clock of the database. */
 export const releaseDropped = (dialect: Dialect, content: string, time: number | null, retention: number): Statement =>
   setUnused(dialect, content, `${time === null ? dialect.now : Math.trunc(time)} + ${Math.trunc(retention)}`)
 
-/** The content is in use again. It returns no row if the content is not there any more. */
+/** Marks a content as used again. It returns no row if the content is gone. */
 export const useRestored = (dialect: Dialect, content: string): Statement => setUnused(dialect, content, 'NULL')
 
 function setUnused(dialect: Dialect, content: string, unused: string): Statement {

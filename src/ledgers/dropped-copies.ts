@@ -53,8 +53,8 @@ export interface DroppedCopy {
   /** The scopes that reading and writing it needed, as JSON. */
   readonly rights: string
   /**
-   * The list around the value as it is without the value, which is restored only if the list is still the same; empty
-   * outside lists. If a fill replaced the value: an equals sign, then the value of the fill or the list around it.
+   * The list around the value, without the value: it is restored only if the list is still the same; empty outside lists. If
+   * a fill replaced the value: an equals sign, then the value of the fill or the list around it.
    */
   readonly rest: string
   /** When it was dropped; null for the current time of the database. */

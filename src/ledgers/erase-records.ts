@@ -37,7 +37,7 @@ export function* eraseRecords(
   return { is: 'erased', emptied, events: [...events], contents: [...contents], removed: [...removed.values()] }
 }
 
-/** The further rows of a record, also as the database has them. */
+/** The further rows of a record, and their text in the database, to detect changes. */
 interface FurtherRows {
   readonly text: string
   rows: readonly EventRow[]
@@ -85,7 +85,7 @@ class Erasure {
     return this.#emptied.size
   }
 
-  /** Deletes all copies of dropped values, as it is not recorded which of those fields were personal. */
+  /** Deletes all copies of dropped values of the row, as it is not recorded which of those fields were personal. */
   *copies(): Steps<number> {
     const { dialect, dropped } = this.#context
     if (!dropped) return 0
@@ -124,7 +124,7 @@ class Erasure {
     return [...this.#context.collections.values()].filter(({ collection }) => isRecorded(collection))
   }
 
-  /** Revisions of collections, which have an index by their time. */
+  /** The revisions of collections, read by the index on their time. */
   *#revisionsOf(
     all: readonly PreparedCollection[],
     asked: { readonly columns: string; readonly where: (bind: Bind) => string },
@@ -137,7 +137,7 @@ class Erasure {
     return records
   }
 
-  /** The events of the row, and those of other rows that may have values of it or have belonged to it. */
+  /** The events of the row, and events of other rows that may have values of it or belonged to it. */
   #foundEvents({ table }: RecordTable): Steps<ResultRow[]> {
     const { collection } = this.#own
     const [senders, children] = [this.#senders(), this.#children()].map((all) =>
@@ -173,7 +173,7 @@ class Erasure {
     return [...new Map(all).values()]
   }
 
-  /** The collections whose values have moved to that of the row, in a version. */
+  /** The collections from which a version has moved fields to the collection of the row. */
   #senders(): readonly PreparedCollection[] {
     const { name } = this.#own.collection
     return this.#recorded().filter(({ collection }) => collection.conversions?.receivers.includes(name))
@@ -195,7 +195,7 @@ class Erasure {
     return this.#own.collection.account === null || (account ?? '') === (this.#key.account ?? '')
   }
 
-  /** Rewrites the records of the row itself, the oldest first, in the present form. */
+  /** Rewrites the records of the row itself in the current shape, the oldest first. */
   *#ownRecords(table: RecordTable, rows: readonly ResultRow[]): Steps<void> {
     const { fields } = this.#own.collection
     let before: unknown = null
@@ -223,14 +223,14 @@ class Erasure {
     yield* this.#rewrite(table, { row, of }, this.#documentOf({ row, of }), row.action)
   }
 
-  /** The document of a record in the present form. */
+  /** The document of a record in the current shape. */
   #documentOf({ row: { id, payload, shape }, of }: FoundRecord): Members {
     const kept = this.#further.get(String(id))?.rows.find((one) => one.of === null)
     const stored = kept ? { ...kept } : { doc: payload, shape, revision: 0 }
     return JSON.parse(viewRecord(of, stored).doc) as Members
   }
 
-  /** Stores a record in the present form, without what it kept for nodes of other declarations. */
+  /** Stores a record in the current shape, without the values that it kept for nodes of other declarations. */
   *#rewrite(table: RecordTable, { row, of }: FoundRecord, document: Members, action: unknown): Steps<void> {
     const id = String(row.id)
     this.events.add(id)
@@ -247,7 +247,7 @@ class Erasure {
     }
   }
 
-  /** Empties the row where records of others show values of it to older versions, and stores all further rows that have changed. */
+  /** Empties the row in records of other rows that show its values to older versions, and stores all changed further rows. */
   *#shownRows({ rows }: RecordTable): Steps<void> {
     const name = storedNameOf(this.#own.collection)
     for (const [event, further] of this.#further) {
@@ -268,7 +268,7 @@ class Erasure {
     return { ...row, doc: JSON.stringify(withoutPersonal(collection.fields, document)), hidden: null, shape }
   }
 
-  /** Notes the row of a deletion that belonged to this row, as a cascade removes it. */
+  /** Records the deleted row of an event if it belonged to this row, as rows that a cascade removes do. */
   #noteRemoved(row: ResultRow): void {
     if (row.action !== 'deleted') return
     for (const { collection: name, onDelete, ids, pairs } of this.#own.collection.dependents) {

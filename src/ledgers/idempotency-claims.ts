@@ -48,7 +48,7 @@ export function* recallClaim(context: StoreContext, { claim }: Recall): Steps<Ou
   return row && !isExpired(context, row, claim) ? priorClaimOf(context, row) : { is: 'free' }
 }
 
-/** The time that expiry is judged by, given the time of a plan, which may be ahead. */
+/** The time for checks of expiry, from the time of a plan, which may be ahead of the real time. */
 export const expiresBy = ({ clockLead }: StoreContext, time: number): number => (clockLead ? time - clockLead() : time)
 
 const isExpired = (context: StoreContext, { time }: TableRow, { expired }: Claim): boolean =>
@@ -75,7 +75,7 @@ interface StoredAnswer {
   readonly version?: string
 }
 
-/** An answer in the present form of its rows, which may have changed since it was stored; null if only a newer node can read it. */
+/** A stored answer, converted to the current shape of its collection; null if only a newer node can read it. */
 function answerNow(context: StoreContext, name: string, stored: StoredAnswer): PriorClaim['answer'] {
   const { doc, revision, shape, version } = stored
   const own = context.collections.get(name)
@@ -137,8 +137,8 @@ function* keepText(context: StoreContext, { hash }: Claim, answer: string): Step
 }
 
 /**
- * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches, imports and
- * operations whose answer names it. The keys stay used. Returns how many there were.
+ * Empties the answers and the payload digests of keys: of requests that wrote a row, and of batches, imports and operations
+ * whose answer names it. The keys stay used. Returns the number of keys.
  */
 export function* emptyKeys(context: StoreContext, collection: string, id: string): Steps<number> {
   const own = storedName(context, collection)

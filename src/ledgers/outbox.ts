@@ -143,12 +143,15 @@ export interface Ledgers {
   readonly history: boolean
 }
 
-/** Where changes of a collection are recorded now; null if nowhere. Not while old nodes write, which would not record theirs. */
+/**
+ * The tables that record changes of a collection; null if there are none, or while old nodes write, as these would not
+ * record their changes.
+ */
 export function* ledgersOf(context: StoreContext, { collection }: PreparedCollection): Steps<Ledgers | null> {
   return isRecorded(collection) ? ledgersIn(collection, yield* readWaiting(context, collection.name)) : null
 }
 
-/** The same, if it is known what waits for old nodes. */
+/** As `ledgersOf`, given the behaviour that waits for old nodes to stop. */
 export function ledgersIn(collection: Collection, waiting: Waiting | null): Ledgers | null {
   const events = collection.eventPrefix !== undefined && waiting?.events !== true
   const history = collection.history === true && waiting?.history !== true
@@ -307,7 +310,7 @@ const mostNumbered = 1000
 /** Gives positions to events that have none, up to a limit. */
 export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<Outcome> {
   const { mark, outbox: marks } = dialect
-  // The oldest transaction is read before the events: what this search does not see has a mark from there on.
+  // The oldest transaction is read before the events, so that every event which this search misses has a mark from there on.
   const [state] = yield {
     text: `INSERT INTO ${relay} (name, position, horizon) VALUES ('events', 0, 0) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon, ${marks.oldest} AS oldest`,
     values: [],
@@ -346,7 +349,7 @@ const fromFresh = ({ outbox: { next } }: Dialect, horizon: string): string =>
  */
 export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
   const horizon = `coalesce((SELECT horizon FROM ${relay} WHERE name = 'events'), 0)`
-  // On SQLite events have their positions before readers may go that far.
+  // On SQLite events have their positions before readers are allowed to read them.
   const isBehind = `(SELECT max(position) FROM ${positions}) > ${headPosition}`
   const [row] = yield {
     text: `SELECT ${headPosition} AS position, ${isBehind} OR ${horizon} > ${dialect.outbox.next} OR EXISTS (SELECT 1 ${fromFresh(dialect, horizon)}) AS more`,
@@ -382,7 +385,7 @@ export function* readEvents(context: StoreContext, plan: ReadEvents): Steps<Even
 /** How many events are read at once to find those of rows that the caller sees. */
 const mostTested = 500
 
-/** The events of a plan between two positions, and the last position that it has come to. */
+/** The events of a plan between two positions, and the last position that was searched. */
 function* eventsBetween(
   context: StoreContext,
   plan: ReadEvents,
@@ -547,8 +550,8 @@ function storedEvent(context: StoreContext, one: EventOf, joined: EventRows): St
 const mostSwept = 500
 
 /**
- * Deletes the oldest events, up to the first that is younger than a time: readers tell by the lowest position whether they
- * missed events. The newest event stays, as the marks of SQLite are counted from it.
+ * Deletes the oldest events, up to the first that is younger than a time: readers detect by the lowest position that they
+ * have missed events. The newest event stays, as the marks of SQLite are counted from it.
  */
 export function* sweepEvents({ dialect }: StoreContext, { before }: SweepEvents): Steps<Outcome> {
   const { mark, itemsOf } = dialect

@@ -43,7 +43,7 @@ export function* scannedRows(
   }
 }
 
-/** A condition that all texts meet which contain an id in JSON. */
+/** A condition that is true for every text that contains an id in JSON. */
 export function mentions(column: string, id: string, bind: Bind): string {
   // Other characters are never escaped.
   const [part = ''] = id.split(/["\\\p{Cc}\p{Cs}]/u).sort((a, b) => b.length - a.length)

@@ -9,7 +9,7 @@ import { type Dialect, insertStatement, rowShardKey, shardCondition } from '../s
 import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 
 /**
- * How long the last revision of a deleted row is kept at least, in milliseconds, although its id may be used again at once: a
+ * The least time that the last revision of a deleted row is kept, in milliseconds, even if its id may be used again at once: a
  * row that is created again in the same moment, or by a node whose clock is behind, must get a higher one.
  */
 const shortestMemory = 10 * 60_000

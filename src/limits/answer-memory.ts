@@ -9,7 +9,7 @@ const MiB = 1024 * 1024
 export const mostAnswerMemory = Math.min(64 * MiB, Math.floor(getHeapStatistics().heap_size_limit / 4))
 /** Answers up to this size are not counted once they are made: thousands of them fit. */
 export const smallAnswer = MiB / 16
-/** From this size on, one answer is made at a time, and events that arrived meanwhile are handled before the next one. */
+/** Answers of this size or more are made one at a time, and events that arrived meanwhile are handled before the next one. */
 const heavyAnswer = MiB / 4
 /** For how many turns of the event loop the next heavy answer may be delayed while each turn has new events. */
 const mostTurns = 32

@@ -15,14 +15,14 @@ interface IntakeTerms {
 }
 
 const ofBodies: IntakeTerms = { most: 64 * MiB, grace: 2000, pace: 512, patience: 5000 }
-/** Files come from slow clients too, and may wait, as they may take any time. */
+/** Uploads of files have higher limits, as slow clients send them too and they may take any time. */
 const ofParts: IntakeTerms = { most: 256 * MiB, grace: 10_000, pace: 32, patience: 60_000 }
 
 interface Upload {
   /** How many bytes of it are in memory, and how many have arrived. */
   bytes: number
   received: number
-  /** When it began, without the time that it had to wait for its reader. */
+  /** When it began, moved forward by the time that it had to wait for its reader. */
   since: number
   cut: ((problem: Problem) => void) | null
   /** Why no further piece is awaited; null while it is in time. */
@@ -69,7 +69,7 @@ const intakeFull = (): Problem =>
     headers: { Connection: 'close' },
   })
 
-/** A memory of their own for contents that are passed on, so that uploads of files leave that of other bodies alone. */
+/** A separate memory for contents that are passed on, so that uploads of files do not use up the memory of other bodies. */
 export const makeFlow = (world: World): Intake['flow'] => makeIntake(world, ofParts).flow
 
 // long because: its functions share the counter and the waiting uploads
@@ -100,7 +100,7 @@ export function makeIntake(world: World, { most, grace, pace, patience } = ofBod
         // The whole part at once: uploads that wait for the rest of theirs would wait for each other.
         else if (part > 0 && own.bytes === 0) await add(own, part)
         yield value
-        own.since += monotonic() - since // the sender is not slow while it has to wait
+        own.since += monotonic() - since // the time that the sender had to wait does not count
         if (part === undefined || part === 0) continue
         kept += value.length
         if (kept <= part) continue

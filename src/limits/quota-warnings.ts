@@ -5,7 +5,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Quotas } from './tier.ts'
 
-/** One sentence if callers without credentials have no quota. R181. */
+/** A warning if callers without credentials have no quota; empty otherwise. R181. */
 export function quotaWarnings(quotas: Quotas | null, resources: Iterable<Resource>): string[] {
   if (quotas === null || quotas.anonymous !== null) return []
   const open = [...resources]

@@ -2,7 +2,7 @@
 import type { StreamTarget } from '../flow/reply.ts'
 import { type World, within } from '../flow/world.ts'
 
-/** Sends a piece, and returns whether the reader has taken it in the time that it has left: at first `grace` milliseconds. */
+/** Makes a function that sends a piece, and returns whether the reader took it within its remaining time: `grace` milliseconds at first. */
 export function makeReaderTime(
   target: StreamTarget,
   world: World,
@@ -14,7 +14,7 @@ export function makeReaderTime(
     left += piece.length / pace
     const since = world.monotonic()
     const inTime = await within(
-      { after: world.inBackground }, // the process need not wait for a reader in itself
+      { after: world.inBackground }, // the timer must not keep the process from ending
       left,
       target.ready().then(() => true),
       () => false,

@@ -33,7 +33,7 @@ const mostPlain = 501 // longer ones are compressed, so that a cursor with a lon
 /** The end of the digest of a cursor: cursors from before a restore may point at rows that were lost. */
 const restoreMark = (restoredAt: number): string => (restoredAt === 0 ? '' : restoredAt.toString(36))
 
-/** Within a quarter of the time to live, the same position always has the same text. R81. */
+/** The same position has the same text for a quarter of the time to live. R81. */
 export function writeCursor(
   { position, back, including }: CursorContent,
   { list, bound, ttl }: CursorBinding,

@@ -1,4 +1,4 @@
-/** Embed names: reads what `embed` names, `customer,lines.product`. Part 4, list parameters. R232. */
+/** Embed names: reads the names in `embed`, `customer,lines.product`. Part 4, list parameters. R232. */
 import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { EmbedTree } from '../flow/intent.ts'
@@ -10,7 +10,7 @@ import { queryViolation } from './query-string.ts'
 /** The most names of one request. */
 export const mostEmbedded = 5
 
-/** The names that `embed` can have for a resource of a version; none if it is no parameter. */
+/** The names that `embed` can have for a resource of a version; empty if the parameter is not offered. */
 export const embeddableNames = (
   { name, declaration, settings }: Resource,
   resources: ReadonlyMap<string, Resource>,
@@ -45,7 +45,7 @@ function faultIn(names: readonly string[], known: readonly string[]): Pick<Viola
 
 const invalid = (message: string) => ({ type: 'invalid-parameter-value', message })
 
-/** A deep name embeds its beginning too. */
+/** A nested name also embeds the names on its path. */
 function treeOf(paths: readonly string[]): EmbedTree {
   const tops = new Set(paths.map((path) => path.split('.', 1)[0] as string))
   const below = (top: string) => paths.flatMap((path) => (path.startsWith(`${top}.`) ? path.slice(top.length + 1) : []))

@@ -42,7 +42,7 @@ export function filterConditions(parameters: QueryParameters, rules: ListRules, 
   return all
 }
 
-/** The condition that one of the filters of `or` holds. The column of the condition has no meaning. R234. */
+/** The condition that at least one of the filters of `or` is met. The column of the condition has no meaning. R234. */
 function anyOf(alternatives: QueryParameters, rules: ListRules, faults: Violation[]): Condition {
   const of = alternatives.map(([name, value]) => {
     const filter = parseFilterName(name)
@@ -98,7 +98,11 @@ function readComparison(
 
 /** R194: the current fields cannot answer every filter of an older version. */
 const unanswerableFilter = (name: string): Violation =>
-  queryViolation('unsupported-filter', name, `${name} is no longer supported in this version.`)
+  queryViolation(
+    'unsupported-filter',
+    name,
+    `${name} is no longer supported in this version. Leave it out, or use a later version.`,
+  )
 
 function readSet(
   name: string,

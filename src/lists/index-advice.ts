@@ -46,7 +46,7 @@ function orderAdvice(resource: Resource): string[] {
   })
 }
 
-/** The alternatives of the rule of reading whose items no index has in some orders. */
+/** The alternatives of the rule for reading that have no index for some orders. */
 function slowRules(resource: Resource): { readonly says: string; readonly indexes: readonly (readonly string[])[] }[] {
   const alternatives = resource.methods.includes('list') ? (rowAlternatives(resource.access, 'list') ?? []) : []
   const { keys, defaultOrder, customSorts, sorts } = listRules(resource, new Map([[resource.name, resource]]))

@@ -17,7 +17,7 @@ const [mostKnown, mostText] = [500, 500]
 
 /**
  * Reads the query of a target, and caches it without its cursor, so that all pages of a walk share one entry. It is cached at
- * its second request: queries whose values always differ would only grow old in the cache, with their compiled statements.
+ * its second request: queries whose values always differ would only fill the cache, with their compiled statements.
  */
 export function listQueryReader(rules: ListRules): (target: string, world: ServiceWorld) => ListQuery {
   const queries = new Memo<string, ListQuery>(mostKnown)
@@ -102,8 +102,8 @@ export function readListQuery(
 }
 
 /**
- * The filters and the search, and the values of all known parameters; `isKnown` knows those that are no filters. With a fault
- * for each mistake.
+ * Reads the filters, the search and the values of all known parameters; `isKnown` accepts the names that are not filters.
+ * Adds a fault for each mistake.
  */
 export function readConditions(
   parameters: QueryParameters,

@@ -154,7 +154,7 @@ export function otherParameters({ settings, declaration, collection }: Resource)
   return names
 }
 
-/** What cursors of lists by relevance depend on. */
+/** The form of the word columns, on which cursors of lists by relevance depend. */
 function relevanceColumns({ collection }: Resource): [string, Pick<Column, 'type' | 'form'>][] {
   const form = wordColumns(collection).map(({ field, form }) => `${field} ${form}`)
   return form.length === 0 ? [] : [[byRelevance.column, { type: 'integer', form: form.join() }]]

@@ -93,7 +93,7 @@ export function showsCursors({ style, window }: ListQuery, { list }: Settings): 
   )
 }
 
-/** The whole body; `links` are its `_links`, null if the settings do not ask for them. R52. */
+/** The whole body; `links` are its `_links`, null if the settings turn them off. R52. */
 export function pageText(
   settings: Settings,
   query: ListQuery,

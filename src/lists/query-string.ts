@@ -122,7 +122,7 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
-/** The parameters of a URL that accepts these and, where the query names versions, `version`; with a fault for each other one. */
+/** The parameters of a URL that accepts these and, where the query names versions, `version`; adds a fault for each unknown one. */
 export function namedParameters(
   target: string,
   names: readonly string[],
@@ -153,7 +153,7 @@ export function refuseParameters(
   const violations = nameViolations(parameters, (name) => accepted.includes(name), accepted, settings)
   for (const [name, value] of parameters)
     if (name === dryRun && accepted.includes(name) && value !== 'true' && value !== 'false')
-      violations.push(queryViolation('invalid-parameter-value', name, `${name} has to be true or false.`))
+      violations.push(queryViolation('invalid-parameter-value', name, `${name} must be true or false.`))
   if (violations.length > 0) throw invalidQuery(violations)
   return null
 }

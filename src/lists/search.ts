@@ -8,7 +8,7 @@ import { queryViolation } from './query-string.ts'
 /** The most words of a search, and the most characters of the parameter. */
 export const [mostWords, longestSearch] = [20, 500]
 
-/** The condition that a row has all words; none without the parameter. Adds mistakes to `faults`. */
+/** The condition that a row has all words; no condition without the parameter. Adds mistakes to `faults`. */
 export function searchConditions(text: string | undefined, faults: Violation[]): Condition[] {
   if (text === undefined) return []
   const length = codePoints(text)

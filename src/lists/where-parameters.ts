@@ -37,7 +37,7 @@ interface ManagedField {
   readonly options: { readonly filter: 'range' }
 }
 
-/** Each filter is one value, a list of alternatives, null, or an object of operators. */
+/** Makes the parameters of filters: each filter is one value, a list of alternatives, null, or an object of operators. */
 export const whereParameters = (where: Readonly<Record<string, unknown>>): ListParameter[] =>
   Object.entries(where).flatMap(([field, wanted]) => parametersOf(field, wanted))
 
@@ -79,7 +79,7 @@ export function sortParameters(sort: string | undefined): ListParameter[] {
 export const fieldParameters = (fields: readonly string[] = []): ListParameter[] =>
   fields.length === 0 ? [] : [['fields', fields.join(',')]]
 
-/** What is embedded. */
+/** The parameter with the names to embed. */
 export const embedParameters = (embed: readonly string[] = []): ListParameter[] =>
   embed.length === 0 ? [] : [['embed', embed.join(',')]]
 

@@ -50,7 +50,7 @@ export function readWindow(values: ParameterValues, reading: CursorContext, faul
 /** How many rows of an export are read at a time. */
 const pageOfExport = 100
 
-/** All rows, for which there are no pages. R238. */
+/** The window of all rows, for an export: it has no pages. R238. */
 function readAllRows(values: ParameterValues, faults: Violation[]): PageWindow {
   for (const name of windowParameters.filter((one) => values.has(one)))
     faults.push(

@@ -1,7 +1,7 @@
 /** Code samples: the code that sends a request, in curl, TypeScript and Python. Part 13. */
 import { html, type Markup } from './markup.ts'
 
-/** A request that samples send, with values in its path. */
+/** A sample request, with values in its path. */
 export interface SampledRequest {
   readonly method: string
   readonly path: string
@@ -12,7 +12,7 @@ export interface SampledRequest {
   readonly body?: unknown
 }
 
-/** Stands for the address of the service, which the script of the page knows. */
+/** A placeholder for the address of the service, which the script of the page fills in. */
 const origin = 'https://api.example.com'
 
 export const sampleLanguages = ['curl', 'TypeScript', 'Python'] as const

@@ -52,7 +52,7 @@ export interface PageOperation {
   readonly responses: Readonly<Record<string, DocumentResponse>>
 }
 
-/** What parts of a page need besides their own part of the document. */
+/** The parts of a page's context that all of its sections need. */
 export interface PageContext {
   readonly resolve: ResolvePart
   readonly document: DocumentPart
@@ -227,7 +227,7 @@ function answerExample({ responses, tags: [resource] }: PageOperation, context: 
   return html`<div><h4>Answer ${first.status}</h4><pre>${example}</pre></div>`
 }
 
-/** What a sample sends, and the same for the form that sends a request from the page. */
+/** The request that samples send, and that the form of the page sends. */
 function requestOf(operation: PageOperation, context: PageContext) {
   const { method, path, parameters, requestBody } = operation
   const { resolve, document } = context

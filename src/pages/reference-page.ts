@@ -180,7 +180,7 @@ function eventsPart({ document, resolve }: PageContext): Markup | null {
   )}${headers && html`<h3>Webhooks</h3><p>Each event is sent to the registered endpoints as <code>POST</code>, with these headers; ${hooks.length} types of events are delivered. A status of 2xx says that it was received, 410 that nothing more is to be sent; otherwise it is sent again later.</p>${definitions(headers, resolve)}`}`
 }
 
-/** The resources in their declared order, then what belongs to none: events, batches. */
+/** The resources in their declared order, then the operations without a resource: events, batches. */
 function resourceSections(version: ServedVersion, context: PageContext): PageSection[] {
   const { operations } = context
   const names = new Set([...version.resources.keys(), ...operations.flatMap(({ tags }) => tags)])

@@ -78,15 +78,15 @@ export const fieldsOf = (schema: Schema, resolve: ResolvePart, before = ''): Nam
 /** The type of a value in a few words. */
 export function typeText(part: Schema, resolve: ResolvePart): string {
   const { schema, nullable } = withoutNull(part, resolve)
+  return nullable ? `${valueText(schema, resolve)} or null` : valueText(schema, resolve)
+}
+
+function valueText(schema: Schema, resolve: ResolvePart): string {
   const { type, format, items, additionalProperties: values, anyOf, enum: listed } = schema
-  const named = items
-    ? `list of ${typeText(items, resolve)}`
-    : typeof values === 'object'
-      ? `map of ${typeText(values, resolve)}`
-      : anyOf
-        ? [...new Set(anyOf.map((one) => typeText(one, resolve)))].join(' or ')
-        : `${type ?? (listed ? 'string' : 'any value')}${format ? ` (${format})` : ''}`
-  return nullable ? `${named} or null` : named
+  if (items) return `list of ${typeText(items, resolve)}`
+  if (typeof values === 'object') return `map of ${typeText(values, resolve)}`
+  if (anyOf) return [...new Set(anyOf.map((one) => typeText(one, resolve)))].join(' or ')
+  return `${type ?? (listed ? 'string' : 'any value')}${format ? ` (${format})` : ''}`
 }
 
 const bounds: readonly (readonly [keyword: string, text: (value: unknown) => string])[] = [

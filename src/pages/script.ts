@@ -1,6 +1,6 @@
 /** Script: shows the address of the service in code, and sends requests with a key that only the page's memory holds. Part 13. */
 
-/** It makes elements and sets their text; it never parses HTML, and stores nothing. */
+/** The script of the page. It makes elements and sets their text; it never parses HTML, and stores nothing. */
 export const script = `
 'use strict'
 const make = (name, options, ...inside) => {

@@ -21,7 +21,7 @@ function reached({ states, initial, arrows }: StateArrows): readonly string[] {
 }
 
 /**
- * States stand below each other. An arrow leaves its state to the right, past its own label, goes up or down in a lane of
+ * States are drawn below each other. An arrow leaves its state to the right, past its own label, goes up or down in a lane of
  * its own and enters the other state, so that no label is crossed.
  */
 export function stateDrawing(title: string, diagram: StateArrows): Markup {

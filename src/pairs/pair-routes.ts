@@ -92,7 +92,7 @@ function listRoutes(path: PairPath): Route[] {
   })
 }
 
-/** A route that also takes the rules of both sides: an answer shows whether they exist. */
+/** A route that also requires the rules of both sides, as its answers reveal whether these items exist. */
 function guardedRoute({ pair, from, to, fields }: PairPath, route: Route): Route {
   const needed = [from, to].map(({ resource }) => [resource, ruleFor(resource.access, 'read')] as const)
   const { account } = pair.resource.collection

@@ -25,23 +25,23 @@ export interface PairPath {
   readonly fields: readonly [string, string]
 }
 
-type Asked = Pick<RequestContext, 'params' | 'caller' | 'world'>
+type PairRequest = Pick<RequestContext, 'params' | 'caller' | 'world'>
 
 /** The key of a pair. */
-export function pairKey({ isFirst }: PairPath, { params, caller }: Pick<Asked, 'params' | 'caller'>): RowKey {
+export function pairKey({ isFirst }: PairPath, { params, caller }: Pick<PairRequest, 'params' | 'caller'>): RowKey {
   const [own, other] = params as [string, string]
   const { account } = caller
   return isFirst ? { parent: own, id: other, account } : { parent: other, id: own, account }
 }
 
 /** Refuses ids that cannot exist without a query. R9. */
-export function admitIds({ from, to }: PairPath, { params }: Pick<Asked, 'params'>): void {
+export function admitIds({ from, to }: PairPath, { params }: Pick<PairRequest, 'params'>): void {
   const [own, other] = params as [string, string]
   if (!from.resource.isId(own)) throw missingItem(from.resource, own)
   if (!to.resource.isId(other)) throw missingItem(to.resource, other)
 }
 
-export const pairRead = (path: PairPath, request: Asked): Read => ({
+export const pairRead = (path: PairPath, request: PairRequest): Read => ({
   do: 'read',
   collection: path.pair.resource.collection.name,
   key: pairKey(path, request),
@@ -49,7 +49,7 @@ export const pairRead = (path: PairPath, request: Asked): Read => ({
 })
 
 /** Reads the item of the path; an id that cannot exist is refused without a query. R9. */
-export function readOfSide({ from: { resource } }: PairPath, { params, caller, world }: Asked): Read {
+export function readOfSide({ from: { resource } }: PairPath, { params, caller, world }: PairRequest): Read {
   const id = params[0] as string
   if (!resource.isId(id)) throw missingItem(resource, id)
   const key = { id, parent: null, account: caller.account }
@@ -57,7 +57,7 @@ export function readOfSide({ from: { resource } }: PairPath, { params, caller, w
 }
 
 /** The item of the other side, which is read with the pair. */
-export const otherRow = ({ to }: PairPath, { params, caller }: Pick<Asked, 'params' | 'caller'>): RowEmbed => ({
+export const otherRow = ({ to }: PairPath, { params, caller }: Pick<PairRequest, 'params' | 'caller'>): RowEmbed => ({
   collection: to.resource.collection.name,
   account: to.resource.collection.account === null ? null : caller.account,
   joined: to.representation.joined,
@@ -70,7 +70,7 @@ export const isOwnAbsence = ({ from, isFirst }: PairPath, { collection }: Absent
   isFirst && collection === from.resource.collection.name
 
 /** The refusal of a pair that does not exist. */
-function absentPair(path: PairPath, { params }: Pick<Asked, 'params'>, current: AbsentRow | null): Problem {
+function absentPair(path: PairPath, { params }: Pick<PairRequest, 'params'>, current: AbsentRow | null): Problem {
   const { pair, from, to } = path
   if (current && isOwnAbsence(path, current)) return absentItem(pair, current)
   const [own, other] = params
@@ -118,7 +118,7 @@ export function readPairRoute(path: PairPath): Route {
   }
 }
 
-/** What the answers of pairs are: the item of the other side, with the fields of the pair. */
+/** The content of answers of pairs: the item of the other side, with the fields of the pair. */
 export const answeredBy = ({ pair, to }: PairPath) => ({
   answered: to.resource,
   ...(pairFields(pair.resource).length > 0 && { paired: pair.resource }),

@@ -33,11 +33,11 @@ export interface DatabaseQuery {
 export type AskDatabase = Connection['ask']
 
 export interface Connection {
-  /** Sends a statement. Several are pipelined: sent without waiting for the answers in between. */
+  /** Sends a statement. Concurrent statements are pipelined: sent without waiting for earlier answers. */
   readonly ask: (question: DatabaseQuery) => Promise<readonly ResultRow[]>
   /** How many statements are not answered yet. */
   readonly waiting: () => number
-  /** How long the oldest of them has been waiting since the answer before, in milliseconds. */
+  /** How long the oldest of them has been waiting since the last answer, in milliseconds. */
   readonly stalled: () => number
   /** How many warnings the server has sent. */
   readonly warnings: () => number
@@ -129,7 +129,7 @@ function clientConfig(
     database,
     password,
     ssl: tls,
-    enableChannelBinding: tls !== false, // where the server offers it: a relay between them cannot pass on the login
+    enableChannelBinding: tls !== false, // used if the server offers it: a machine in the middle cannot forward the login
     application_name: name,
     connectionTimeoutMillis: times.connect,
     keepAlive: true,
@@ -140,7 +140,7 @@ function clientConfig(
   return config as pg.ClientConfig
 }
 
-/** After its close, how long a server may take to end a connection, and before to answer the last statements, in milliseconds. */
+/** How long a server may take to end a closed connection, and to answer its last statements before, in milliseconds. */
 const [farewellTime, lastStatementTime] = [1000, 6000]
 
 // long because: its functions share the state of the connection
@@ -156,7 +156,7 @@ function connectionOver(
   let open = true
   let waiting = 0
   let warnings = 0
-  let heard = 0
+  let progressAt = 0
   let corked = false
 
   const ended = Promise.withResolvers<void>()
@@ -174,7 +174,7 @@ function connectionOver(
     if (code === '01000' && severity !== 'NOTICE') warnings++
   })
   const stopWatch = every(silence / 4, () => {
-    if (waiting > 0 && monotonic() - heard > silence) {
+    if (waiting > 0 && monotonic() - progressAt > silence) {
       over()
       stream.destroy(Object.assign(new Error('The server does not answer.'), { code: 'ETIMEDOUT' }))
     }
@@ -194,15 +194,15 @@ function connectionOver(
   function ask({ text, values, lists, flush }: DatabaseQuery): Promise<readonly ResultRow[]> {
     if (!open) return Promise.reject(Object.assign(new Error('The connection is lost.'), { code: 'ECONNRESET' }))
     const bound = lists ? encodeLists(lists) : values
-    if (waiting++ === 0) heard = monotonic()
+    if (waiting++ === 0) progressAt = monotonic()
     if (flush) stream.cork()
     else cork()
-    // Behind a transaction pooler nothing stays in a connection.
+    // Behind a transaction pooler, prepared statements do not stay with a connection.
     const statement = !pooled && (values.length > 0 || flush) ? statements(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--
-        heard = monotonic()
+        progressAt = monotonic()
       }
       const wire = wireQuery(
         { text, values: bound, statement },
@@ -229,7 +229,7 @@ function connectionOver(
     endWithin(waiting > 0 ? lastStatementTime : farewellTime)
   }
 
-  /** A server that hangs would not end the connection, which would keep the process from ending. */
+  /** If the server hangs, the open connection would keep the process from ending. */
   function endWithin(time: number): void {
     stream.once(
       'close',
@@ -240,7 +240,7 @@ function connectionOver(
   return {
     ask,
     waiting: () => waiting,
-    stalled: () => (waiting === 0 ? 0 : monotonic() - heard),
+    stalled: () => (waiting === 0 ? 0 : monotonic() - progressAt),
     warnings: () => warnings,
     isOpen: () => open,
     ended: ended.promise,

@@ -31,7 +31,7 @@ const readFacts = `SELECT current_schema() AS schema, to_regclass('pg_dist_parti
 
 /**
  * Throws if tables are to be created that this database cannot have: distributed ones need Citus, and with Citus others would
- * fill the coordinator. `isNew`: nothing has been created yet.
+ * fill the coordinator. `isNew`: no tables exist yet.
  */
 export async function requireEngine({ ask }: Pick<Connection, 'ask'>, spread: boolean, isNew: boolean): Promise<void> {
   if (!spread && !isNew) return

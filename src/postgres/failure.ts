@@ -33,9 +33,7 @@ export const isPlanOutdated = (error: unknown): boolean =>
 export const withCode = <T extends Error & { code?: string | undefined }>(error: T): T & { code: string } =>
   Object.assign(error, { code: error.code ?? 'EPROTO' })
 
-/**
- * Retryable: conflict, deadlock, lock timeout, a column dropped by a migration that just finished, or a failed preparation.
- */
+/** Retryable: conflict, deadlock, lock timeout, a column dropped by a migration that just finished, or a failed preparation. */
 export const isRetryable = (error: unknown): boolean =>
   isRowConflict(error) ||
   ['40001', '40P01', '55P03', '42703'].includes(sqlStateOf(error)) ||
@@ -57,7 +55,7 @@ export const isDenied = (error: unknown): boolean => /^(?:42|XX)/.test(sqlStateO
 export const isOutcomeUnknown = (error: unknown): boolean =>
   isConnectionLost(error) || sqlStateOf(error) === '40003' || /^(?:58|XX)/.test(sqlStateOf(error))
 
-/** The same where Citus runs the statement: its coordinator may have stopped waiting for a worker that carries it out. */
+/** As `isOutcomeUnknown`, for Citus: the coordinator may have stopped waiting for a worker that still executes the statement. */
 export const isWorkerOutcomeUnknown = (error: unknown): boolean =>
   isOutcomeUnknown(error) || sqlStateOf(error) === '57014'
 

@@ -62,7 +62,7 @@ async function tryAcquire(ask: Connection['ask'], holder: string, term: number):
   return row ? Number(row.fence) : null
 }
 
-/** What transactions under a lease need. */
+/** The parts that transactions under a lease need. */
 interface LeasedWork {
   readonly ask: AskDatabase
   readonly lease: Lease
@@ -93,8 +93,9 @@ async function inTransaction<T>(ask: AskDatabase, act: () => Promise<T>): Promis
 const fencedTime = 1000
 
 /**
- * Works on several parts at once, each on a connection of its own, in transactions that go on where the one before ended.
- * Another transaction holds the lease meanwhile, so that no node can take it over. Returns the number of transactions.
+ * Works on several parts at once, each on a connection of its own, in transactions that each continue where the previous one
+ * ended. A separate transaction holds the lease meanwhile, so that no node can take it over. Returns the number of
+ * transactions.
  */
 export async function inFencedLanes<Part, End>(
   work: LeasedWork,

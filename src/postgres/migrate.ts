@@ -77,7 +77,7 @@ export async function comparePostgresSchema(ask: AskDatabase, stored: StoredPart
     : { ...comparison, change: { ...change, after: state.layout, steps }, serves: null }
 }
 
-/** The means of a migration: one connection runs the steps, the other one (`beating`) renews the lease. */
+/** The context of a migration: one connection runs the steps, the other one (`beating`) renews the lease. */
 export interface MigrationContext extends StoredParts {
   readonly connection: Connection
   readonly beating: Connection

@@ -89,7 +89,7 @@ export async function openPostgres(
       connect: apart,
       patience,
       caches,
-      tells: caches && prepared.tells,
+      readsState: caches && prepared.readsState,
       times,
     })
   })
@@ -182,7 +182,7 @@ function closeConnections({ connection, beating }: MigrationContext): void {
   beating.close()
 }
 
-/** Prepares everything that a store needs to know of its database, after its schema was compared or migrated. */
+/** Reads the parts of a store from its database, after its schema was compared or migrated. */
 async function readStoreParts(
   site: MigrationContext,
   mode: SchemaMode,
@@ -195,10 +195,10 @@ async function readStoreParts(
     const columns = mapCollections(collections, layout).map(({ collection }) => collection)
     const blank = schema.isKept ? null : await blankColumns(site.connection, columns)
     const isFull = (one: Collection, column: string) => blank?.has(`${one.name} ${column}`) === false
-    const tells = await canReadState({ ask }, columns)
+    const readsState = await canReadState({ ask }, columns)
     const steps = prepareStore(site, schema, dialectOf(layout), isFull, () => null)
     const engine = await readEngine({ ask }, layout)
-    return { ...(await runStepsAsync(steps, ask)), tells, engine, clock: await postgresClock({ ask }, world) }
+    return { ...(await runStepsAsync(steps, ask)), readsState, engine, clock: await postgresClock({ ask }, world) }
   } finally {
     closeConnections(site)
   }

@@ -5,17 +5,17 @@ import type { Cancel, World } from '../flow/world.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 import { allWorkers, coordinator, type ShardAreas } from './shard-areas.ts'
 
-/** The statement that a connection is wanted for, which says where it will be answered. */
+/** The statement that a connection is requested for; its shard key shows which worker will answer it. */
 type FirstStatement = Pick<DatabaseQuery, 'text' | 'values'>
 
 export interface ConnectionPool {
   /** Lends a connection to one user at a time. */
   readonly use: <T>(act: (connection: Connection) => Promise<T>, first?: FirstStatement) => Promise<T>
-  /** The same for coalesced statements. */
+  /** As `use`, for coalesced statements. */
   readonly useCoalesced: ConnectionPool['use']
   /** A shared connection, for a short statement that neither waits for locks nor holds them. */
   readonly share: (statement?: FirstStatement) => Connection | Promise<Connection>
-  /** How many connections have ended so far, for whatever reason. */
+  /** How many connections have ended so far. */
   readonly losses: () => number
   readonly usage: () => StoreUsage
   /** Counts a batch of coalesced statements. */
@@ -163,7 +163,7 @@ function exclusiveConnections(
           return await act(connection)
         } finally {
           if (connection.isOpen()) free.push(connection)
-          if (closed) closeFree() // its use began at the moment of the close
+          if (closed) closeFree() // it was in use when the pool was closed
         }
       } finally {
         leave(area, since)
@@ -268,7 +268,7 @@ function sharedConnections(
 
   return {
     share: (statement) => {
-      if (closed) throw closedPool() // a connection that was opened now would stay open
+      if (closed) throw closedPool() // nothing would close a connection that is opened now
       return areas ? ofArea(areas.of(statement)) : leastBusy()
     },
     usage: () => {

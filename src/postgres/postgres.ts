@@ -25,7 +25,7 @@ import { autocommitRunner, postgresWriting, runPostgresWrite } from './write-pla
 export interface PostgresStoreDeps extends PreparedStore {
   readonly world: World
   readonly pool: ConnectionPool
-  /** Opens a connection besides those of the pool. */
+  /** Opens a connection outside of the pool. */
   readonly connect: () => Promise<Connection>
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
@@ -33,7 +33,7 @@ export interface PostgresStoreDeps extends PreparedStore {
   /** Timeouts to set in each transaction, for pooled connections, which do not keep them; null otherwise. */
   readonly times: ConnectionTimeouts | null
   /** Whether the state of the database can be read. */
-  readonly tells: boolean
+  readonly readsState: boolean
   readonly engine: Engine
   readonly clock: PostgresClock
 }
@@ -51,11 +51,11 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const long = context.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
   const short = engine.plansOnce ? begin(still, forceGenericPlan) : long
-  const counts = deps.tells
+  const counts = deps.readsState
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
   const readings = openReadings(context, world)
-  const looking = { world, pool, read, context, snapshot: { short, long }, counts, connect, readings }
+  const reading = { world, pool, read, context, snapshot: { short, long }, counts, connect, readings }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,
@@ -69,7 +69,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   })
   clock.follow(async () => pool.share())
   const execute: Store['execute'] = (plan, follows) =>
-    isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(looking, plan)
+    isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(reading, plan)
   const isBehind = () => runStepsAsync(checkBacklog(context), read)
   const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))

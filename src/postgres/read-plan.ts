@@ -39,34 +39,33 @@ interface CountedLists {
   /** Totals, each with the state of the database that it was counted in. */
   readonly totals: Remembered<number | null>
   readonly states: DatabaseStates
-  /** No cached total is expected to be right until this time, as one was wrong a moment ago. */
+  /** Until this time cached totals are not tried, as one was outdated a moment ago. */
   until: number
 }
 
-/** How long no total is expected to be right after one was wrong, in milliseconds. */
+/** How long cached totals are not tried after one was outdated, in milliseconds. */
 const restAfterFailure = 200
 
 const commit: Statement = { text: 'COMMIT', values: [] }
 /** How long a read is retried after conflicts, and the longest pause between tries, in milliseconds. */
 const [patience, longestRest] = [3000, 250]
 
-export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
+export const runPostgresRead = (deps: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
   retryRead(() => {
-    if (plan.do === 'list' && plan.whole) return readWhole(looking, plan)
-    if (plan.do === 'list') return readList(looking, plan)
+    if (plan.do === 'list' && plan.whole) return readWhole(deps, plan)
+    if (plan.do === 'list') return readList(deps, plan)
     const isLone = plan.do !== 'read' || plan.embeds === undefined
-    return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, true, performWith(looking, plan))
-  }, looking.world)
+    return isLone ? readInOneStatement(deps, plan) : inSnapshot(deps, true, performWith(deps, plan))
+  }, deps.world)
 
 /** Reads all rows in a snapshot on a connection of its own, as its reader may be slow, and requests need those of the pool. */
-const readWhole = (looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> =>
-  looking.readings.open(plan, async () => {
-    const connection = await looking.connect()
-    const begun = connection.ask(looking.snapshot.long)
+const readWhole = (deps: PostgresReadDeps, plan: ListRows): Promise<Outcome> =>
+  deps.readings.open(plan, async () => {
+    const connection = await deps.connect()
+    const begun = connection.ask(deps.snapshot.long)
     begun.catch(() => {}) // the first page fails too
     return {
-      read: (page) =>
-        performWith(looking, page)(connection.ask).catch((error) => Promise.reject(postgresFailure(error))),
+      read: (page) => performWith(deps, page)(connection.ask).catch((error) => Promise.reject(postgresFailure(error))),
       close: () => connection.close(),
     }
   })
@@ -86,20 +85,20 @@ export async function retryRead<T>(read: () => Promise<T>, world: World): Promis
 }
 
 /** Runs a plan of one statement without a snapshot; one that needs more statements starts again in a snapshot. */
-async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
-  const steps = perform(looking.context, plan)
+async function readInOneStatement(deps: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
+  const steps = perform(deps.context, plan)
   const first = steps.next()
   if (first.done) return first.value
-  const then = steps.next(await looking.read(first.value))
-  return then.done ? then.value : inSnapshot(looking, true, performWith(looking, plan))
+  const then = steps.next(await deps.read(first.value))
+  return then.done ? then.value : inSnapshot(deps, true, performWith(deps, plan))
 }
 
 /** Rows, total, parent and joined rows are read in one snapshot, except for a list that is a single statement. R54 */
-async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> {
-  const { context } = looking
+async function readList(deps: PostgresReadDeps, plan: ListRows): Promise<Outcome> {
+  const { context } = deps
   const own = context.collections.get(plan.collection) as PreparedCollection
   const short = isBounded(own.collection, resolveList(context, plan), context.dialect)
-  if (plan.countTo !== null && looking.counts) return readCountedList(looking, looking.counts, plan, short)
+  if (plan.countTo !== null && deps.counts) return readCountedList(deps, deps.counts, plan, short)
   const isLone =
     short &&
     !context.dialect.distribute &&
@@ -107,7 +106,7 @@ async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outc
     plan.parent === null &&
     plan.joined === undefined &&
     plan.embeds === undefined
-  return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, short, performWith(looking, plan))
+  return isLone ? readInOneStatement(deps, plan) : inSnapshot(deps, short, performWith(deps, plan))
 }
 
 const performWith =
@@ -117,19 +116,19 @@ const performWith =
 
 /** Reuses a cached total if it was counted in the same database state that the page is read from. */
 async function readCountedList(
-  looking: PostgresReadDeps,
+  deps: PostgresReadDeps,
   counts: CountedLists,
   plan: ListRows,
   short: boolean,
 ): Promise<Outcome> {
   const { totals, states } = counts
-  const { monotonic } = looking.world
+  const { monotonic } = deps.world
   const key = countKey(plan)
   let unreadable = false
-  const answered = inSnapshot(looking, short, async (ask) => {
+  const answered = inSnapshot(deps, short, async (ask) => {
     const expected = monotonic() < counts.until ? null : states.last()
     const likely = expected === null ? undefined : totals.get(key, expected)
-    const page = performWith(looking, likely === undefined ? plan : { ...plan, countTo: null })
+    const page = performWith(deps, likely === undefined ? plan : { ...plan, countTo: null })
     const asked = ask(databaseStateQuery).catch((error) => {
       unreadable = isDenied(error)
       throw error
@@ -138,14 +137,14 @@ async function readCountedList(
     const state = states.read(rows)
     if (likely !== undefined && expected === state) return first.is === 'page' ? { ...first, total: likely } : first
     if (likely !== undefined) counts.until = monotonic() + restAfterFailure
-    const outcome = likely === undefined ? first : await performWith(looking, plan)(ask)
+    const outcome = likely === undefined ? first : await performWith(deps, plan)(ask)
     if (state !== null && outcome.is === 'page') totals.put(key, state, outcome.total, key.length)
     return outcome
   })
-  // The state may have become unreadable, as when the right to read it was revoked; the list does not depend on it.
+  // The state may have become unreadable, for example if the right to read it was revoked; the list does not depend on it.
   return answered.catch((error) => {
     if (!unreadable) throw error
-    return inSnapshot(looking, short, performWith(looking, plan))
+    return inSnapshot(deps, short, performWith(deps, plan))
   })
 }
 

@@ -4,7 +4,7 @@ import { literal, quoted } from '../sql/dialect.ts'
 import { nodeTable, type Statement, tombstoneTable } from '../sql/statements.ts'
 import type { Connection } from './connect.ts'
 
-/** Numbers the places that answer statements: the coordinator, all workers, then each worker. */
+/** Numbers for the servers that answer statements: the coordinator, all workers together, and each worker. */
 export interface ShardAreas {
   readonly count: number
   readonly of: (statement?: Pick<Statement, 'text' | 'values'>) => number
@@ -24,7 +24,7 @@ const workersQuery = `SELECT home, groupid AS worker FROM generate_series(0, ${s
 
 export async function readShardAreas({ ask }: Pick<Connection, 'ask'>): Promise<ShardAreas> {
   const [row] = await ask({ text: `SELECT to_regclass('pg_dist_placement') IS NOT NULL AS found`, values: [] })
-  // A role that may not read this is served too, only less apart.
+  // A role that may not read this table gets an assumed number of workers.
   const rows = row?.found ? await ask({ text: workersQuery, values: [] }).catch(() => []) : []
   const workers = [...new Set(rows.map(({ worker }) => Number(worker)))]
   const workerByHome = new Map(rows.map(({ home, worker }) => [Number(home), workers.indexOf(Number(worker))]))
@@ -50,7 +50,7 @@ function shardKeyPlaceholder(text: string): number {
   return Number(n ?? 0)
 }
 
-/** The shard keys of each shard of a table. Rows are only found faster by them: a shard that moves or is split changes no result. */
+/** The shard keys of each shard of a table. They only make reads faster: if a shard moves or is split, the results stay correct. */
 export async function readShardKeys(ask: Connection['ask'], table: string): Promise<readonly (readonly number[])[]> {
   const shard = `get_shard_id_for_distribution_column(${literal(quoted(table))}::regclass, home)`
   const text = `SELECT string_agg(home::text, ',') AS homes FROM generate_series(0, ${shardKeys - 1}) AS home GROUP BY ${shard} ORDER BY ${shard}`

@@ -15,7 +15,7 @@ import { perform } from '../store/perform.ts'
 import { askAfter, type Connection } from './connect.ts'
 import type { ConnectionPool } from './pool.ts'
 
-/** How many writes join one transaction at most, and until when after its start, in milliseconds: it keeps its locks as long. */
+/** How many writes join one transaction at most, and until when after its start, in milliseconds: it holds its locks for that time. */
 const [mostMembers, joinTime] = [50, 20]
 /**
  * Its members lock rows one after the other, so two of these transactions can wait for each other. After this time, in
@@ -35,7 +35,7 @@ interface Member {
 
 interface Batch {
   readonly members: Member[]
-  /** The batches that it waits for; empty once it has begun, so that it does not keep all earlier ones in memory. */
+  /** The batches that it waits for; cleared when it begins, so that earlier batches can be freed. */
   readonly after: Set<Batch>
   readonly over: PromiseWithResolvers<void>
   /** Until when writes may join it; null before it has begun. */
@@ -56,13 +56,13 @@ export interface SharedCommitsDeps {
   readonly recover: (plan: WritePlan, failure: unknown) => Promise<Outcome>
 }
 
-/** Thrown if a member has written and must be undone: the transaction is rolled back, and all are carried out one by one. */
+/** Thrown if a member that has written must be undone: the transaction is rolled back, and all members are carried out one by one. */
 const mustUndo = new Error('A write that shares a transaction has to be undone.')
 
 export class SharedCommits {
   readonly #deps: SharedCommitsDeps
   readonly #begin: Statement
-  /** The batches of the writes that are under way, by the promises of their outcomes. */
+  /** The batches of pending writes, by the promises of their outcomes. */
   readonly #batches = new Map<Promise<unknown>, Batch>()
 
   constructor(deps: SharedCommitsDeps) {
@@ -70,7 +70,7 @@ export class SharedCommits {
     this.#begin = plainStatement(`${deps.begin.text}; SET LOCAL lock_timeout = ${lockTime}`)
   }
 
-  /** Carries out a write after others that are under way: with them, if they are in one transaction that is still open. */
+  /** Carries out a write after the pending writes that it follows: in their transaction, if they share one that writes can still join. */
   execute(plan: WritePlan, follows: Iterable<Promise<unknown>>, alone: () => Promise<Outcome>): Promise<Outcome> {
     const before = new Set([...follows].flatMap((one) => this.#batches.get(one) ?? []))
     const open = [...before].find(
@@ -128,7 +128,7 @@ export class SharedCommits {
     }
   }
 
-  /** A member that is refused before it has written anything leaves the others alone. */
+  /** A member that is refused before it has written anything does not affect the others. */
   async #perform(member: Member, connection: Connection, begun: Promise<unknown>): Promise<void> {
     const { answer, plan } = member
     let failed: unknown = null

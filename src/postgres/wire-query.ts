@@ -32,7 +32,7 @@ interface PreparedStatement {
   readonly name: string
   /** Its columns once they were described, so that later executions need no description. */
   columns: readonly ResultColumn[] | undefined
-  /** Until when it is used, and for how long in all, in milliseconds. */
+  /** Until when it is used, and its lifetime, in milliseconds. */
   readonly until: number
   readonly lifetime: number
 }
@@ -190,7 +190,7 @@ export function wireQuery(
       done(answer.rows)
     },
     ...unexpectedMessages,
-    // A step of a plan may be a comment alone.
+    // A step of a plan may consist of a comment only.
     handleEmptyQuery: () => (isSimple ? answer.complete({ text: '' }) : rejectMessage()),
     handleError: fail,
   }
@@ -206,7 +206,7 @@ function expectedAnswer({ text, statement }: WireQuery, isSimple: boolean) {
   let columns = statement?.columns
   let isDescribed = columns !== undefined
   const expected = isSimple ? statementsIn(text) : 1
-  /** How many statements are complete, and how many rows they have answered. */
+  /** How many statements are complete, and how many rows they returned together. */
   let done = 0
   let before = 0
 

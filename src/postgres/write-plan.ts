@@ -33,7 +33,7 @@ export interface PostgresWriteDeps {
   readonly citus: boolean
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
-  /** The last write of each row that is under way in this process. */
+  /** The last pending write of each row in this process. */
   readonly turns: Map<string, Promise<unknown>>
   readonly shared: SharedCommits
 }
@@ -69,19 +69,19 @@ const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.clai
 
 /** Writes of one row run one after the other within this process: concurrent ones would conflict and retry. */
 export function runPostgresWrite(
-  writing: PostgresWriteDeps,
+  deps: PostgresWriteDeps,
   plan: WritePlan,
   follows?: Iterable<Promise<unknown>>,
 ): Promise<Outcome> {
-  const until = writing.world.monotonic() + writing.patience
-  const act = () => runWithRetries(writing, plan, until)
+  const until = deps.world.monotonic() + deps.patience
+  const act = () => runWithRetries(deps, plan, until)
   const read = plan.do === 'decide' ? plan.read : null
-  // A dry run is rolled back. A transaction over shards of Citus leaves the outcome of all members unknown if it fails.
-  if (follows && read?.do !== 'read' && !isDry(plan) && !writing.citus)
-    return writing.shared.execute(plan, follows, act)
+  // Dry runs do not join, as they are rolled back. With Citus a failed transaction over shards would leave the outcome of
+  // all members unknown.
+  if (follows && read?.do !== 'read' && !isDry(plan) && !deps.citus) return deps.shared.execute(plan, follows, act)
   if (read?.do !== 'read') return act()
   const { collection, key } = read
-  return serializeByRow(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
+  return serializeByRow(deps, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
 }
 
 async function serializeByRow(
@@ -91,7 +91,7 @@ async function serializeByRow(
   act: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const before = turns.get(row)
-  // At the deadline it runs anyway; the database detects a conflict.
+  // At the deadline the write runs anyway, and the database detects conflicts.
   const own = before ? within(world, until - world.monotonic(), before.catch(ignore), ignore).then(act) : act()
   turns.set(row, own)
   try {
@@ -102,16 +102,16 @@ async function serializeByRow(
 }
 
 /** A plan is data, so after a conflict it is carried out again from its start. */
-async function runWithRetries(writing: PostgresWriteDeps, plan: WritePlan, until: number): Promise<Outcome> {
-  const { world } = writing
+async function runWithRetries(deps: PostgresWriteDeps, plan: WritePlan, until: number): Promise<Outcome> {
+  const { world } = deps
   for (let tries = 1; ; tries++) {
     let failure: unknown
     try {
-      return await tryWrite(writing, plan, tries === 1)
+      return await tryWrite(deps, plan, tries === 1)
     } catch (error) {
       failure = error
     }
-    if (isLostOutcome(failure)) return await outcomeByKey(writing, plan, failure)
+    if (isLostOutcome(failure)) return await outcomeByKey(deps, plan, failure)
     const again = isRetryable(failure) ? tries < maxTries : isConnectionLost(failure) && tries === 1
     if (!again || world.monotonic() > until) throw writeFailure(failure, plan)
     await pause(world, world.random() * 5 * 2 ** tries)
@@ -132,8 +132,8 @@ function writeFailure(failure: unknown, plan: WritePlan): unknown {
  * One try. Most plans are a read and one atomic write: both need no transaction and are coalesced with those of other
  * requests, except when they are retried.
  */
-async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: boolean): Promise<Outcome> {
-  const { context, pool, lone } = writing
+async function tryWrite(deps: PostgresWriteDeps, plan: WritePlan, isFirst: boolean): Promise<Outcome> {
+  const { context, pool, lone } = deps
   const ask = isFirst ? lone?.coalesced : lone?.alone
   try {
     const steps = perform(context, plan, !isFirst)
@@ -141,7 +141,7 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value), value)
+    return await pool.use((connection) => inTransaction(deps, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, context)
     if (!taken) throw error
@@ -236,9 +236,7 @@ async function runFinalStatement(
   return rows
 }
 
-/**
- * Throws a conflict if another writer has created the row since this plan decided to create it, so that it decides again.
- */
+/** Throws a conflict if another writer has created the row since this plan decided to create it, so that it decides again. */
 function rejectOvertaken(plan: WritePlan, outcome: Outcome): Outcome {
   const isOvertaken = plan.do === 'decide' && outcome.is === 'duplicate' && outcome.fields[0] === 'id'
   if (isOvertaken) throw rowConflict(plan.do)
@@ -254,12 +252,10 @@ async function rollBackOrClose(connection: Connection): Promise<void> {
   }
 }
 
-/** Pauses before each lookup of the key, in milliseconds: the write may still be under way. */
+/** Pauses before each lookup of the key, in milliseconds: the write may still be pending. */
 const lookupWaits = [20, 100, 400]
 
-/**
- * Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried.
- */
+/** Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried. */
 async function outcomeByKey(
   { pool, context, world }: Pick<PostgresWriteDeps, 'pool' | 'context' | 'world'>,
   plan: WritePlan,

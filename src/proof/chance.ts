@@ -3,9 +3,9 @@
 export interface Chance {
   /** A whole number from 0 to below the given one; 0 is the simplest choice. */
   readonly below: (count: number) => number
-  /** The same, but mostly a small number or the greatest. */
+  /** As `below`, but mostly a small number or the greatest. */
   readonly mostlySmall: (count: number) => number
-  /** The same for lengths: mostly short, sometimes zero or the greatest. */
+  /** As `below`, for lengths: mostly short, sometimes zero or the greatest. */
   readonly length: (count: number) => number
 }
 
@@ -50,7 +50,7 @@ export const everydayChance = (chance: Chance): Chance => ({
   length: (count) => chance.below(Math.min(count, mostShort)),
 })
 
-/** Repeats the choices of a row; after its end come the simplest ones. */
+/** Repeats the choices of a row, and after its end makes the simplest choices. */
 export function replayedChance(row: readonly number[]): Chance {
   let at = 0
   const next = (count: number) => Math.max(0, Math.min(row[at++] ?? 0, count - 1))

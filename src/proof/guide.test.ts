@@ -33,7 +33,7 @@ const shop = service({
     renamed: { title: 'name' },
   }) as unknown as Service
 
-/** Answers as a service does that only renames. */
+/** Answers like a service whose changes only rename. */
 function asking(): AskVersion {
   const items = new Map<string, JsonBody>()
   return async (version, { method, path, body }) => {
@@ -74,13 +74,13 @@ test('the guide lists changes by resource, with both bodies', async () => {
   )
 })
 
-test('a version that stays says so', async () => {
+test('a version that stays is described as such', async () => {
   const text = await migrationGuide({ service: shop, from: 'v2', to: 'v3', ask: asking() })
   assert.match(text, /v2 stays as it is\./)
   assert.match(text, /## customers\n\n`rank` came/)
 })
 
-test('the guide tells what older versions do with transitions that went and with states that they write', async () => {
+test('the guide describes how older versions handle removed transitions and states that they write', async () => {
   const orders = {
     fields: {},
     states: {

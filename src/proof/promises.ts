@@ -140,7 +140,7 @@ function isRefusedByRules({ body }: TrialAnswer, { resource }: ResourceInVersion
   return body?.type === 'invalid-state' || (errors.length > 0 && errors.every(isDerived))
 }
 
-/** The fields that one change can give any other value. */
+/** The fields whose values a change can replace by any other value. */
 const freeMembers = ({ members, key }: ResourceInVersion['resource']): Member[] =>
   members.filter(
     ({ from, immutable, writeOnly, field, name }) =>

@@ -49,7 +49,7 @@ async function tried(around: (ask: AskVersion) => AskVersion = (ask) => ask, run
   return verifyService(shop, open, { seed: 11, runs })
 }
 
-/** Answers of requests of one method with another body. */
+/** Changes the body of the answers to one method. */
 const bent =
   (method: string, bend: (body: JsonBody, request: TrialRequest) => JsonBody, path = /^\/orders/) =>
   (ask: AskVersion): AskVersion =>

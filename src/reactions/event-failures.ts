@@ -15,12 +15,12 @@ import type { IsEnding } from '../flow/world.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
 
 /** Why an event was not handled; `err` may be any value that code throws. */
-export interface Failed {
+export interface EventFault {
   readonly err: unknown
 }
 
 /** Handles an event; null if it succeeds. */
-type Handle = (event: StoredEvent, tries: number) => Promise<Failed | null>
+type Handle = (event: StoredEvent, tries: number) => Promise<EventFault | null>
 
 type FailureState = Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>
 type KnownFailure = Pick<FailureRow, 'reaction' | 'event' | 'tries' | 'due'>
@@ -39,14 +39,14 @@ export class EventFailures {
   readonly #title: string
   readonly #server: Pick<ServerContext, 'store' | 'world' | 'log'>
 
-  /** The failures are stored under the name; the title stands for it in the log. */
+  /** Failures are stored under `name`; the log shows `title`. */
   constructor(name: string, title: string, server: Pick<ServerContext, 'store' | 'world' | 'log'>) {
     this.#name = name
     this.#title = title
     this.#server = server
   }
 
-  /** Handles the first event of each item again if its pause is over, then those behind it, until there are none or it has to end. */
+  /** Retries the first failed event of each item after its pause, then the events behind it, until there are none or it has to end. */
   async retry(handle: Handle, isEnding: IsEnding): Promise<FailuresLeft> {
     const { world } = this.#server
     for (;;) {
@@ -60,10 +60,10 @@ export class EventFailures {
   }
 
   /**
-   * Stores that an event has failed; the reason only if the event is still as it was handled. Otherwise an erasure has emptied it
-   * meanwhile, and it is tried again at once.
+   * Stores that an event has failed. If an erasure has emptied the event meanwhile, the reason is not stored, and the event
+   * is tried again at once.
    */
-  async add(event: StoredEvent, { err }: Failed): Promise<void> {
+  async add(event: StoredEvent, { err }: EventFault): Promise<void> {
     await this.#store(event)
     const current = await this.#event(event.id)
     if (current?.doc === event.doc) await this.#keep({ reaction: this.#name, event: event.id, ...untried }, event, err)

@@ -1,11 +1,11 @@
-/** Held position: how far a consumer of events has come, under a lease that one process has at a time. Part 6. R231. */
+/** Held position: the position of a consumer in the events, under a lease that one process holds at a time. Part 6. R231. */
 import type { ServerContext } from '../corridor/server-context.ts'
 import { addReaction, findReaction, keepReaction, type ReactionRow, takeReaction } from '../events/reaction-tables.ts'
 import { rowsIn } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { type IsEnding, newHolder } from '../flow/world.ts'
 
-/** How long a process has a position; another one goes on from it if the process dies. */
+/** How long the lease of a position lasts; another process continues from it if this one dies. */
 const lease = 30_000
 
 export class HeldPosition {
@@ -25,7 +25,7 @@ export class HeldPosition {
     this.#holder = newHolder(context.world)
   }
 
-  /** Stores the first position, if the database does not know the name; returns the row that it knew. */
+  /** Stores the first position if the database has none for the name; otherwise returns the stored row. */
   async begin(): Promise<ReactionRow | undefined> {
     const [existing] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
     if (existing) return existing
@@ -34,7 +34,7 @@ export class HeldPosition {
     return undefined
   }
 
-  /** Does work from the position on, and renews the lease meanwhile; nothing if another process has it. */
+  /** Takes the lease and calls `work` with the position; does nothing if another process holds it. */
   async hold(work: (position: number) => Promise<void>): Promise<void> {
     const row = this.#ending ? undefined : await this.#take()
     if (!row) return
@@ -48,7 +48,7 @@ export class HeldPosition {
     }
   }
 
-  /** Moves the position. Returns whether the work may go on: not if the process stops or another one has the position. */
+  /** Moves the position. Returns whether the work may continue: not if the process stops or another one holds the position. */
   async move(position: number): Promise<boolean> {
     if (position === this.#position && this.#isFresh(this.#until)) return !this.#ending
     this.#position = position

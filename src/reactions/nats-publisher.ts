@@ -12,19 +12,19 @@ export interface NatsPublisherOptions {
   readonly servers: string | readonly string[]
   /** The name of the stream that stores the events; it has to exist: `stream: 'SHOP'`. */
   readonly stream: string
-  /** What subjects begin with; by default `bylaw`, as in `bylaw.order.placed`: `subject: 'shop.events'`. */
+  /** The first part of subjects; by default `bylaw`, as in `bylaw.order.placed`: `subject: 'shop.events'`. */
   readonly subject?: string
   /** Other options of `connect` of `@nats-io/transport-node`: `connection: { token: process.env.NATS_TOKEN }`. */
   readonly connection?: Omit<NodeConnectionOptions, 'servers'>
 }
 
-/** The error of JetStream for a message that is larger than the stream takes. */
+/** The error code of JetStream for a message that is larger than the stream allows. */
 const messageTooLarge = 10054
 const optionNames = ['servers', 'stream', 'subject', 'connection']
 const packages = ['@nats-io/transport-node', '@nats-io/jetstream'] as const
 
 /**
- * Makes the publisher that sends events to NATS. It connects when it publishes first.
+ * Makes the publisher that sends events to NATS. It connects when it first publishes.
  * @example
  * export default service({
  *   name: 'shop',
@@ -133,7 +133,7 @@ const mistake = (path: readonly string[], value: unknown, mend: string): Mistake
   mend,
 })
 
-/** Packages are missed when the service is declared, not when the first event is published. */
+/** Reports missing packages when the service is declared, not when the first event is published. */
 function packageMistakes(): readonly Mistake[] {
   const missing = packages.filter((name) => !isInstalled(name))
   if (missing.length === 0) return []

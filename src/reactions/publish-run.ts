@@ -8,10 +8,10 @@ import type { StoredEvent } from '../flow/found-row.ts'
 import type { EventPage } from '../flow/outcome.ts'
 import { runAll, within } from '../flow/world.ts'
 import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
-import { EventFailures, type Failed } from './event-failures.ts'
+import { EventFailures, type EventFault } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 
-/** The name of its position and of its failures; no reaction can have one with a dot. */
+/** The name of its position and its failures; names of reactions cannot have a dot. */
 const publisherName = 'events.publish'
 /** How many events are read at once. */
 const pageSize = 100
@@ -38,7 +38,7 @@ export class PublishRun {
     this.#refused = new EventFailures(publisherName, 'The publisher', server)
   }
 
-  /** Publishes new events up to the last one; nothing if another process does, or during the pause after a failure. */
+  /** Publishes new events up to the last one; does nothing if another process publishes, or during the pause after a failure. */
   async run(): Promise<void> {
     const { world, log } = this.#server
     if (world.due() < this.#pausedUntil) return
@@ -84,7 +84,7 @@ export class PublishRun {
       position = page.position
       more = page.position < page.head
       if (!(await this.#held.move(position))) return
-      if (page.stops) await this.#held.release() // a node of the newer declaration goes on
+      if (page.stops) await this.#held.release() // a node with the newer declaration continues
     }
   }
 
@@ -103,7 +103,7 @@ export class PublishRun {
     return (await this.#server.store.execute(plan)) as EventPage
   }
 
-  /** Publishes the events of items without failures; the others wait behind these. */
+  /** Publishes the events of items without failures; the other events wait behind the failures of their items. */
   async #sendUnlessBehind(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
     const { true: behind = [], false: free = [] } = Object.groupBy(events, ({ item }) => `${blocked.has(item)}`)
     for (const event of behind) await this.#refused.addBehind(event)
@@ -114,7 +114,7 @@ export class PublishRun {
     }
   }
 
-  async #sendAgain(event: StoredEvent): Promise<Failed | null> {
+  async #sendAgain(event: StoredEvent): Promise<EventFault | null> {
     const reasons = await this.#publish([event])
     return reasons.has(event.id) ? { err: reasons.get(event.id) } : null
   }
@@ -147,7 +147,7 @@ export class PublishRun {
   }
 }
 
-/** Groups of successive events of different items: an event is sent after the one before of its item was acknowledged. */
+/** Groups of successive events of different items: an event is sent after the previous one of its item was acknowledged. */
 function splitAtRepeatedItems(events: readonly StoredEvent[]): readonly (readonly StoredEvent[])[] {
   const groups: StoredEvent[][] = []
   let items = new Set<string>()

@@ -9,7 +9,7 @@ import { timestampOf } from '../formats/time-texts.ts'
 import { errorOf } from '../handlers/handler-fault.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { makeActivity } from '../telemetry/activity.ts'
-import { EventFailures, type Failed } from './event-failures.ts'
+import { EventFailures, type EventFault } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 import { serviceCalls } from './service-calls.ts'
 
@@ -21,7 +21,7 @@ export interface ReactionContext {
   readonly used: () => Promise<unknown>
 }
 
-/** How many events are read at once: as many may be repeated if the process dies. */
+/** How many events are read at once: up to so many are handled again if the process dies. */
 const pageSize = 50
 
 export class ReactionRun {
@@ -45,7 +45,7 @@ export class ReactionRun {
     )
   }
 
-  /** Handles what is due: failures first, then new events up to the last one; nothing if another process has it. */
+  /** Handles due failures, then new events up to the last one; does nothing if another process holds the reaction. */
   run(): Promise<void> {
     return this.#held.hold((position) => this.#handleFrom(position))
   }
@@ -74,7 +74,7 @@ export class ReactionRun {
       more = page.position < page.head
       position = page.position
       if (!(await this.#held.move(position))) return
-      if (page.stops) await this.release() // a node of the newer declaration goes on
+      if (page.stops) await this.release() // a node with the newer declaration continues
     }
   }
 
@@ -104,7 +104,7 @@ export class ReactionRun {
     )
   }
 
-  async #handle(event: StoredEvent, tries: number): Promise<Failed | null> {
+  async #handle(event: StoredEvent, tries: number): Promise<EventFault | null> {
     const { reactions } = this.#context.server.world.state.of(makeActivity, null)
     const count = (result: string): void => reactions.add(this.#name, result)
     try {

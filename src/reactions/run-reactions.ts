@@ -8,11 +8,11 @@ import { ReactionRun } from './reaction-run.ts'
 
 /** A consumer of events that keeps its position. */
 interface EventRun {
-  /** Stores where it begins, if it is new. */
+  /** Stores its first position, if it is new. */
   readonly begin: () => Promise<void>
   /** Handles the events that are due, if no other process does. */
   readonly run: () => Promise<void>
-  /** Ends a run before its last event. */
+  /** Ends a run early. */
   readonly end: () => void
   /** Lets another process go on at once. */
   readonly release: () => Promise<void>
@@ -31,7 +31,7 @@ export function eventRuns(server: ServerContext): readonly EventRun[] {
   ]
 }
 
-/** Stores where new consumers begin: before the service answers, so that they get every change that it acknowledges. */
+/** Stores the first positions of new consumers before the service answers requests, so that they get every change that it acknowledges. */
 export async function beginReactions(server: ServerContext): Promise<void> {
   if (!hasEvents(server.service.resources)) return
   for (const run of eventRuns(server)) await run.begin()
@@ -52,7 +52,8 @@ export function runReactionsEvery(server: ServerContext): () => Promise<void> {
   return async () => {
     cancel()
     for (const run of runs) run.end()
-    // Each is released when it has ended itself: one that hangs must not keep others from another process.
+    // Each one is released as soon as it has ended: a consumer that hangs must not keep the others from moving to another
+    // process.
     const ended = tasks.map(({ run, task }) => task.end().then(() => run.release()))
     await Promise.allSettled(ended)
   }

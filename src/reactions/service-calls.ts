@@ -11,7 +11,7 @@ export interface CallAnswer {
   readonly body: any
 }
 
-/** What a call sends. */
+/** The options of a call. */
 export interface CallOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -26,7 +26,7 @@ interface CallingReaction {
   readonly signal: AbortSignal
 }
 
-/** Makes the function `call` for one event. The calls act in the account of the event, with every scope, and cost no quota. */
+/** Makes the function `call` for one event. The calls have the account of the event and every scope, and count against no quota. */
 export function serviceCalls(context: ServerContext, { reaction, event, account, signal }: CallingReaction) {
   const { service, log } = context
   const caller: Caller = {

@@ -15,17 +15,17 @@ interface Reading {
 }
 
 export interface Readings {
-  /** The outcome of the first page if it has none, as when the owner does not exist. */
+  /** The first page with its stream, or another outcome if there is no list, for example because the owner does not exist. */
   readonly open: (plan: ListRows, begin: () => Reading | Promise<Reading>) => Promise<Outcome>
   readonly close: () => void
 }
 
-/** Each state needs a connection or a thread, and the database keeps all versions of rows that it has. */
+/** How many states may be open: each needs a connection or a thread, and the database has to keep old versions of rows for it. */
 const mostOpen = 2
 /** After this time without a request for the next page a state is closed, in milliseconds. */
 const mostIdle = 30_000
 
-/** The states of a store that are being read. */
+/** Opens states of a store, to read whole lists. */
 // long because: its steps share the state and its end
 export function openReadings(context: StoreContext, { inBackground }: Pick<World, 'inBackground'>): Readings {
   const open = new Set<() => void>()

@@ -349,7 +349,7 @@ function movedFieldsBefore(
 
 /**
  * The older form of a field that an erasure empties is personal too: a row may keep the value of a moved field while it links to no
- * other row. One that needs a value is never kept.
+ * other row. A field that needs a value is never kept in this way.
  */
 function personalLike(newer: Field, older: Field, { concepts = {} }: VersionedDeclaration): Field {
   if (!isPersonal(resolveConcepts(newer, concepts)) || !mayBeEmpty(resolveConcepts(older, concepts))) return older

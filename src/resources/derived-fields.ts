@@ -85,7 +85,7 @@ function derivedNames(
   { resources, concepts }: DeclarationContext,
   rules: ValueRules,
 ): (resource: string, field: string, called: SourceNames) => string {
-  const names = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
+  const names = new Map<string, string>() // cached, as trying a function is slow and many sums may depend on it
   const nameOf = (resource: string, name: string, called: SourceNames): string => {
     const declaration = resources[resource]
     const field = declaration && Object.hasOwn(declaration.fields, name) ? declaration.fields[name] : undefined

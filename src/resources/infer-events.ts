@@ -32,7 +32,7 @@ type TypeOf<D, R extends string> = `${EventPrefix<D, R>}.${Action<ResourceOf<D, 
 export type EventType<S> = TypesOf<DeclarationOf<S>>
 type TypesOf<D> = { [R in RecordedName<D>]: TypeOf<D, R> }[RecordedName<D>]
 
-/** The fields that tell which item it is: those of its owner or of both sides of a pair too, if its id is only unique there. */
+/** The fields that identify the item: its id, and the field of its owner or of both sides of a pair, if the id is unique only there. */
 type IdentifyingField<D, R> =
   | 'id'
   | (R extends PairName<D> ? ParentFieldName<D, R> : never)

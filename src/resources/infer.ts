@@ -20,7 +20,7 @@ import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 /** The declaration of a service; of a declaration, itself. */
 export type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
-/** A resource, or a pair: the names of both are different. */
+/** A resource or a pair; a pair cannot have the name of a resource. */
 export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R, Get<Get<D, 'pairs'>, R>>
 export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
 /** The field that `states` adds. Its states are one union without an alias, so that editors list them in rows. */

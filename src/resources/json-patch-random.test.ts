@@ -11,7 +11,7 @@ const wide: PatchBounds = { depth: 32, size: 10_000 }
 const apply = (document: Document, patch: unknown): Document =>
   applyJsonPatch(document, readJsonPatch(patch, 1000), wide)
 
-/** The operations that make one value of another: a plain diff. */
+/** The operations that turn one value into another: a plain diff. */
 function diff(from: unknown, to: unknown, path: string): object[] {
   if (JSON.stringify(from) === JSON.stringify(to)) return [{ op: 'test', path, value: to }]
   if (Array.isArray(from) && Array.isArray(to)) {

@@ -89,7 +89,7 @@ test('pointers name members with ~ and /, empty names and list elements', () => 
     assert.deepEqual(apply(document, [{ op: 'test', path, value }]), document, path)
 })
 
-test('add inserts into lists and sets members; replace and remove need what is there', () => {
+test('add inserts into lists and sets members; replace and remove need an existing value', () => {
   const document = { list: [1, 2], name: 'x', empty: null }
   const at = (op: string, path: string) => [{ op, path, value: 9 }]
   for (const [op, path, expected] of [
@@ -146,7 +146,7 @@ test('move and copy', () => {
     assert.equal(refused(document, [{ op, from: '/e', path: '/d' }]), 'patch-conflict /0')
     assert.equal(refused(document, [{ op, from: '/d', path: '/e/f' }]), 'patch-conflict /0')
   }
-  // The element has left the list when its new index counts.
+  // The new index is that after the removal of the element.
   assert.equal(refused(document, [{ op: 'move', from: '/a/b/0', path: '/a/b/2' }]), 'patch-conflict /0')
 })
 
@@ -286,7 +286,7 @@ test('copies cannot make a document large or deep', () => {
   assert.equal(refused({ a: {} }, moves.slice(0, 60)), 'none')
 })
 
-test('what a patch changes is not larger than one body', () => {
+test('the changes of a patch are not larger than one body', () => {
   const document = { list: Array.from({ length: 100 }, () => 'x'.repeat(100)), note: 'y' }
   const changed = (patch: unknown) => refusalOf(() => changesByPatch(document, readJsonPatch(patch, 10), wide))
   assert.equal(changed([{ op: 'add', path: '/note', value: 'z' }]), 'none')

@@ -92,7 +92,8 @@ export function patchedNames(patch: readonly PatchOperation[]): ReadonlySet<stri
 
 /**
  * The members of a document that the operations change, with their new values; undefined for those that are gone. Together
- * they may be as large as one body. A member of `concealed` is changed by any value, as the document may not show the real one.
+ * they may be as large as one body. Any value counts as a change of a member of `concealed`, as the document may not have
+ * its real value.
  */
 export function changesByPatch(
   document: Document,

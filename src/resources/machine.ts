@@ -61,11 +61,11 @@ export function stateProblem(title: string, state: string, refused: string, allo
 export interface ServedAction<T> {
   readonly own: T
   readonly today: T
-  /** Converts the inputs of the version to those of today, and gives today's names back; null if they are the same. */
+  /** Converts inputs of the version to the newest ones, and newest names back to those of the version; null if they are the same. */
   readonly older: {
     readonly convert: (input: Document) => Document
     readonly names: (input: string) => readonly string[]
-    /** Converts a body as it was sent, so that those of different versions can be compared. */
+    /** Converts a body as it was sent, so that bodies of different versions can be compared. */
     readonly payload: (body: Document) => Document
   } | null
   /** The status of its refusal, and the version that withdrew it; null if it is carried out. */
@@ -188,7 +188,7 @@ export function readInput(
   return new Map(input.map(({ name, absent }) => [name, Object.hasOwn(checked, name) ? checked[name] : absent]))
 }
 
-/** The inputs of a transition that a request without a body of its own carries out. */
+/** The inputs of a transition that is carried out without a body for it: their defaults. */
 export const absentInput = ({ input }: Transition): ReadonlyMap<string, unknown> =>
   new Map(input.map(({ name, absent }) => [name, absent]))
 

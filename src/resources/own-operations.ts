@@ -16,7 +16,8 @@ export interface OperationDeclaration {
   /** The access rule; by default that of `change` for an item, of `create` for a collection: `access: 'orders:read'`. */
   readonly access?: string
   /**
-   * It may take long: a request is answered 202 with the URL of its status, and a worker runs the handler afterwards.
+   * For operations that take long: a request is answered 202 with the URL of its status, and a worker runs the handler
+   * afterwards.
    * @example exports: { at: 'collection', output: { url: f.url() }, asynchronous: true }
    */
   readonly asynchronous?: true
@@ -84,7 +85,7 @@ interface BelowCollection {
   readonly summaries?: object | undefined
 }
 
-/** The segments below a collection that are no items: those of its operations, its imports and its summaries. An item cannot have such a key. */
+/** The segments below a collection that belong to operations, imports and summaries. An item cannot have such a key. */
 export const collectionSegments = ({ operations = {}, imports, summaries }: BelowCollection): readonly string[] => [
   ...Object.keys(operations).filter((name) => operations[name]?.at === 'collection'),
   ...(imports ? [importSegment] : []),

@@ -22,7 +22,7 @@ import {
 export interface PairDeclaration {
   /** The two resources: `between: ['orders', 'tags']`. */
   readonly between: readonly [string, string]
-  /** What belongs to a pair, in the member `_pair` of its items: `fields: { role: f.enum(['learner', 'tutor']) }`. */
+  /** The fields of a pair, in the member `_pair` of its items: `fields: { role: f.enum(['learner', 'tutor']) }`. */
   readonly fields?: Fields
   /** Who may read which items are linked, and who may link them: `access: { read: 'public', write: 'orders:write' }`. */
   readonly access: AccessRule | { readonly read: AccessRule; readonly write: AccessRule }
@@ -50,7 +50,10 @@ export function pairResource(
   }
 }
 
-/** The declaration of pairs that a resource was made of; null for any other resource: their keys are no references. */
+/**
+ * The declaration of pairs that a resource was made of; null for any other resource, as the key of other resources cannot be
+ * a reference.
+ */
 export function pairDeclarationOf({ parent, key, fields, access }: ResourceDeclaration): PairDeclaration | null {
   const above = typeof parent === 'object' ? parent.resource : parent
   const other = fields[key ?? '']
@@ -185,14 +188,14 @@ export function pairSides({ parent, key, members }: Omit<RelatedResource, 'metho
   return parent && target !== undefined ? ([parent.resource, target] as const) : null
 }
 
-/** The fields that tell which item it is: its id, and those of its owner or of both sides of a pair, if the id is only unique there. */
+/** The fields that identify an item: its id, and the field of its owner or of both sides of a pair, if the id is unique only there. */
 export const identifyingFields = (own: RelatedResource & { readonly collection: Pick<Collection, 'composite'> }) => [
   'id',
   ...(own.parent && own.collection.composite ? [own.parent.field] : []),
   ...(own.key !== null && pairSides(own) ? [own.key] : []),
 ]
 
-/** What an item is related to, if it can be read: the parent first, then references, then the lists of children. */
+/** The relations of an item to resources that can be read: the parent first, then references, then the lists of children. */
 export function relationsOf(
   name: string,
   all: ReadonlyMap<string, RelatedResource>,
@@ -251,7 +254,7 @@ export function relatedResources({
   return new Map(Object.entries(resources).map(([name, declaration]) => [name, relatedOf(name, declaration)]))
 }
 
-/** The names that `embed` can have: those that are declared, and the beginnings of deep ones. */
+/** The names that `embed` can have: the declared ones, and the paths that nested ones begin with. */
 export function embedNames(
   name: string,
   embed: ResourceDeclaration['embed'],

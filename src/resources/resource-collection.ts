@@ -73,17 +73,23 @@ export function collectionOf(
     ...behaviourOf(declaration, context.events),
     ...(hasEvents(declaration, context.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
-    ...memoryOfDeleted(declaration, settings),
+    ...tombstoneTerms(declaration, settings),
   }
 }
 
-/** What is kept of deleted rows. With a retention of zero no answer shows a tombstone: it is only needed if clients choose ids. */
-function memoryOfDeleted({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
+/**
+ * How long tombstones are kept, and whether deleted rows leave them: with a retention of zero only if an id may be used
+ * again, that is, with a `key`, with ids that clients choose, or if the resource offers `create`.
+ */
+function tombstoneTerms({ key, methods }: ResourceDeclaration, { resource, deleted: { retention } }: Settings) {
   const mayUseIdsAgain = key !== undefined || resource.id === 'client' || (methods?.includes('create') ?? true)
   return { retention, leavesTombstones: retention !== 0 || mayUseIdsAgain }
 }
 
-/** The fields of summaries, and the fields with an index of their own: as access rules need it: such an index also serves a summary of one field. */
+/**
+ * The fields of summaries, and the fields that need an index of their own, for access rules too. Such an index also serves a
+ * summary of one field.
+ */
 function indexedFields(declaration: ResourceDeclaration, named: ReadonlySet<string>) {
   const { summaries = {}, access } = declaration
   const all = Object.values(summaries).map(fieldsOfSummary)
@@ -96,7 +102,7 @@ function indexedFields(declaration: ResourceDeclaration, named: ReadonlySet<stri
 const hasEvents = (declaration: ResourceDeclaration, all: boolean | undefined): boolean =>
   !isStatusResource(declaration) && (declaration.events ?? all) === true
 
-/** What types of events begin with: the singular of the resource, as `orderLine`. R205. */
+/** The first part of event types: the singular of the resource, as `orderLine`. R205. */
 export const eventPrefixOf = (name: string, { singular }: ResourceDeclaration, { naming }: Settings): string =>
   toCase(singular ?? singularOf(name), naming)
 
@@ -113,7 +119,7 @@ export const declaredEventTypes = (
     return [...actions].map((action) => `${eventPrefixOf(name, one, settings)}.${action}`)
   })
 
-/** What nodes without these parts would leave out. Texts that follow from equal declarations are equal. */
+/** The behaviour that nodes with an older declaration may lack. Equal declarations have equal texts. */
 function behaviourOf(
   declaration: ResourceDeclaration,
   all: boolean | undefined,
@@ -194,7 +200,7 @@ function columnsOfField(name: string, field: Field, wanted: IndexedFields, below
 const withFill = (column: Column, field: Field, rules: ValueRules): Column =>
   field.options.fill === undefined ? column : { ...column, form: `${column.form} =${fillName(field, rules)}` }
 
-/** Generated ids are unique across accounts, but no answer reveals that another account has an id. R110. */
+/** The uniqueness of generated ids across accounts; no answer reveals that another account has an id. R110. */
 const globalId: Unique = { name: 'id', fields: [], columns: ['id'] }
 
 /** The unique constraints, each per account if items belong to accounts. */

@@ -144,7 +144,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, con
   })
 }
 
-/** Whether the resource declares `embed`, or another one that embeds its items declares a deep name. */
+/** Whether the resource declares `embed`, or another resource that embeds its items declares a nested name. */
 function carriesEmbedded(name: string, context: DeclarationContext): boolean {
   if (context.resources[name]?.embed !== undefined) return true
   const deep = Object.entries(context.resources).flatMap(([one, { embed }]) =>

@@ -49,7 +49,7 @@ export const withServiceFields = <T extends DeclaredResource>(declared: Declared
     }),
   )
 
-/** Resources with that of the statuses of asynchronous operations, those of webhooks, and last those of pairs. */
+/** Adds the resource of the statuses of asynchronous operations, those of webhooks, and last those of pairs. */
 function withImplied<T extends DeclaredResource>(declared: DeclaredService<T>): (readonly [string, T])[] {
   const { resources, pairs = {}, events, settings } = declared
   const all = Object.values(resources)
@@ -65,7 +65,7 @@ function withImplied<T extends DeclaredResource>(declared: DeclaredService<T>): 
   })
 }
 
-/** A declaration as it was given: without implied resources and the fields of states, and with its pairs. */
+/** A declaration as the user wrote it: without implied resources and fields of states, and with its pairs. */
 export function asDeclared<D extends { readonly resources: Resources<ResourceDeclaration>; readonly pairs?: Pairs }>(
   declaration: D,
 ): D {
@@ -109,14 +109,14 @@ const statusFields: Fields = {
   request: f.text({ ...byService, optional: true, writeOnly: true, max: 1_000_000 }),
 }
 
-type Statused = Pick<ResourceDeclaration, 'operations' | 'access'>
+type DeclaredActions = Pick<ResourceDeclaration, 'operations' | 'access'>
 
 /** Whether a resource is that of the statuses; a declared one may have its name if no operation is asynchronous. */
 export const isStatusResource = ({ states }: Pick<ResourceDeclaration, 'states'>): boolean =>
   states?.entered !== undefined
 
 /** The resource of the statuses; undefined if no operation is asynchronous. */
-function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration | undefined {
+function statusDeclaration(resources: readonly DeclaredActions[]): ResourceDeclaration | undefined {
   const served = resources.filter(({ operations = {} }) => Object.values(operations).some((one) => one.asynchronous))
   // Each row is visible only to callers that may call its operation, and of their account if it works on items of accounts.
   const rules = served.flatMap(({ access, operations = {} }) => [access, ...Object.values(operations)])
@@ -124,7 +124,7 @@ function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration 
   if (served.length === 0) return undefined
   return {
     ...{ prefix: 'opr', fields: statusFields, states: statusStates, methods: ['read'] },
-    settings: { deleted: { retention: 'P7D' } }, // the service removes them all the time: no trace may stay for ever
+    settings: { deleted: { retention: 'P7D' } }, // the service removes statuses all the time, so their tombstones must expire
     access: { read: rule, change: rule },
   }
 }
@@ -181,7 +181,7 @@ const endpointFields: Fields = {
   /** Only in the answer that makes it. */
   secret: f.text(optional),
   publicKey: f.text(optional),
-  /** The secrets as they are stored, and the caller that has made the endpoint. */
+  /** The secrets as they are stored, and the caller that created the endpoint. */
   sealed: f.text({ ...hidden, max: 10_000 }),
   madeBy: f.text(hidden),
 }
@@ -250,10 +250,10 @@ function webhookDeclarations(
   }
 }
 
-/** Whether a resource is that of endpoints or of deliveries. Declared ones cannot be where webhooks are on. */
+/** Whether a resource is that of endpoints or of deliveries. With webhooks on, a declared resource cannot have their names. */
 export const isWebhookResource = ({ access, prefix }: Pick<ResourceDeclaration, 'access' | 'prefix'>): boolean =>
   (prefix === 'whe' || prefix === 'whd') && typeof access === 'object' && access.read === readEndpoints
 
-/** Whether the service adds the resource: it is no part of the declaration. */
+/** Whether the service adds the resource, so that the declaration does not have it. */
 export const isAddedResource = (declaration: ResourceDeclaration): boolean =>
   isStatusResource(declaration) || isWebhookResource(declaration)

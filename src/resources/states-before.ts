@@ -27,7 +27,7 @@ interface Change {
 }
 type ValuesByField = Readonly<Record<string, ValueMap>>
 
-/** The inputs or outputs of an action before a change, as the change of a resource says it of fields. */
+/** The inputs or outputs of an action before a change, declared like the fields of a changed resource. */
 interface ChangedMembers {
   /** Old names, each with the new name: `renamed: { carrier: 'forwarder' }`. */
   readonly renamed?: Readonly<Record<string, string>>
@@ -50,11 +50,11 @@ interface ChangedInput extends ChangedMembers {
   readonly request?: (old: any) => Readonly<Record<string, unknown>>
 }
 
-/** What an action that only the version before has does with its requests. */
+/** What becomes of requests for an action that only the version before has. */
 export interface WithdrawnAction {
   /** The action that is carried out in its place: `by: 'cancellations'`. */
   readonly by?: string
-  /** The status of the refusal: 409, or 410 to say that it is gone: `refused: 410`. */
+  /** The status of the refusal: 409, or 410 if the action is gone for good: `refused: 410`. */
   readonly refused?: 409 | 410
 }
 
@@ -68,7 +68,7 @@ export interface ChangedActions {
 
 /** What was different about a transition: `{ from: ['draft', 'placed'] }`, `{ after: 'P7D' }`. */
 interface ChangedTransition extends Pick<TransitionDeclaration, 'after' | 'at'> {
-  /** The states in which it was possible; requests in other states than today's are refused with 409. */
+  /** The states in which it was possible; in a state that the newest version does not allow, the answer is 409. */
   readonly from?: readonly string[]
   /** The old inputs: `input: { renamed: { carrier: 'forwarder' } }`. */
   readonly input?: ChangedInput
@@ -82,7 +82,7 @@ export interface WithdrawnTransition
   extends WithdrawnAction,
     Pick<TransitionDeclaration, 'from' | 'to' | 'access' | 'input' | 'after' | 'at'> {}
 
-/** How the transitions of the version before differ. Names are old ones, except where a member asks for new ones. */
+/** How the transitions of the version before differ. Names are old ones unless a member is described with new ones. */
 export interface ChangedTransitions {
   /** Transitions that only the new version has: `added: ['refunds']`. */
   readonly added?: readonly string[]
@@ -113,7 +113,10 @@ export const beginsStates = ({ field }: StatesDeclaration, { added = [], retyped
 export const formerStates = ({ states, transitions = {} }: Change): StatesDeclaration | undefined =>
   states && { ...states, transitions: actionsBefore<TransitionDeclaration>({}, transitions, (_, one) => one) }
 
-/** A change that ended states and left their field; this has another type since then. It is not checked yet. */
+/**
+ * Adds the former field of states to `retyped`, for a change that ended states and kept their field as an ordinary one. The
+ * change may have mistakes.
+ */
 export function withFormerStateField<C extends Change>(change: C): C {
   const { states, removed, retyped, renamed, transitions } = change
   const ways = Object.values(isObject(transitions?.withdrawn) ? transitions.withdrawn : {})
@@ -132,7 +135,7 @@ type FieldsBefore = (fields: Fields, change: ChangedInput) => Fields
 const formerName = (names: ValueMap, name: string): string =>
   Object.keys(names).find((was) => names[was] === name) ?? name
 
-/** The actions under their old names, and those that only the version before has. `before` makes the older form of one. */
+/** The actions under their old names, with those that only the version before has. `before` converts an action to its older form. */
 function actionsBefore<T extends object>(
   all: { readonly [name: string]: T },
   { added = [], renamed = {}, withdrawn = {} }: ChangedActions,
@@ -233,7 +236,7 @@ interface ActionChange {
   readonly operations?: ChangedActions
 }
 
-/** The newest form of a transition or an operation of an older version. */
+/** The newest form of an older version's transition or operation. */
 export interface NewestAction<S> {
   readonly name: string
   /** The steps that changed it, the oldest first, each with its name after the step and what was different before. */
@@ -292,7 +295,7 @@ interface ChangedOutput extends ChangedMembers {
  */
 export interface WithdrawnOperation extends WithdrawnAction, OperationDeclaration {}
 
-/** How the operations of the version before differ. Its names are old names, unless the other ones are asked for. */
+/** How the operations of the version before differ. Names are old ones unless a member is described with new ones. */
 export interface ChangedOperations {
   /** Operations that only the new version has: `added: ['quotes']`. */
   readonly added?: readonly string[]

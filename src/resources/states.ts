@@ -32,7 +32,7 @@ export interface TransitionDeclaration {
   /** The fields of the request body; by default it has none: `input: { carrier: f.text({ max: 50 }) }`. */
   readonly input?: Fields
   /**
-   * The transition takes place by the clock, this long after the item entered one of the states; it has no URL.
+   * Carries out the transition by the clock, this long after the item entered one of the states; it has no URL.
    * @example expiries: { from: ['draft'], to: 'cancelled', after: 'P7D' }
    */
   readonly after?: string

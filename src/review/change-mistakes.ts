@@ -218,7 +218,7 @@ function checkValues({ change, path, own, declaration, findings }: ChangeCheck):
   }
 }
 
-/** Words are kept of the fields of the newest version only. R235. */
+/** Only fields of the newest version can be searched, as only their words are stored. R235. */
 function checkSearch({
   change: { removed = {}, retyped = {}, moved = {} },
   path,

@@ -1,4 +1,4 @@
-/** Changed actions: mistakes in what a change says of transitions or operations, for both alike. Part 9, versions. */
+/** Changed actions: mistakes in the parts of a change about transitions or operations, which both share. Part 9, versions. */
 import { type DeclarationPath, report } from '../check/field-check.ts'
 import { type DeclarationFault, nameHint } from '../check/kind-options.ts'
 import { boundsOf, isNarrower } from '../fields/bounds.ts'
@@ -58,7 +58,7 @@ export function withdrawnActionFault(
   return refused === 409 || refused === 410 ? undefined : [`\`refused\` is ${valueInWords(refused)}.`, withdrawnMend]
 }
 
-/** The fields that need a value which the available ones do not have, or not within the same bounds. */
+/** The needed fields whose values the available ones do not provide, or not within the same bounds. */
 export function unmetValues(needed: Fields, available: Fields, { declaration, rules }: ChangeCheck): string[] {
   const resolve = (fields: Fields, name: string) =>
     fields[name] && resolveConcepts(fields[name], declaration.concepts ?? {})
@@ -81,7 +81,7 @@ export function unmetInputFault(
   return lost.length === 0 ? undefined : [needs, 'Make these inputs optional there, or write refused: 410.']
 }
 
-/** Inputs change as the fields of items do, except that they are never answered; outputs are only answered. */
+/** Checks changed inputs and outputs like fields of items, except that inputs are never answered and outputs never sent. */
 export function checkForm(
   path: DeclarationPath,
   check: ChangeCheck,
@@ -93,7 +93,7 @@ export function checkForm(
   const { states: _, derived: __, uniques: ___, ...own } = check.own
   const sent = { ...check, own, path, change: { version, resource, about, ...form } }
   checkFields(sent)
-  // Nobody is answered an input or sends an output, so that direction needs no values.
+  // Inputs are never answered and outputs never sent, so this direction needs no values.
   const oneWay = isOutput ? { request: () => ({}) } : { response: () => ({}) }
   checkValueSources({ ...sent, change: { ...sent.change, ...oneWay } })
   const { retyped = {}, request, response } = sent.change as typeof check.change

@@ -1,4 +1,4 @@
-/** Mistakes in what a change says of operations, their inputs and outputs. */
+/** Mistakes in the parts of a change about operations, their inputs and outputs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from '../index.ts'

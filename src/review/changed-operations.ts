@@ -1,4 +1,4 @@
-/** Changed operations: mistakes in what a change says of operations, their inputs and outputs. Part 9, versions. */
+/** Changed operations: mistakes in the parts of a change about operations, their inputs and outputs. Part 9, versions. */
 import { report } from '../check/field-check.ts'
 import { type DeclarationFault, hasMember } from '../check/kind-options.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'

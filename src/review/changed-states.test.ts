@@ -1,4 +1,4 @@
-/** Mistakes in what a change says of transitions and states, and names that collide in an older version only. */
+/** Mistakes in the parts of a change about transitions and states, and names that collide only in an older version. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from '../index.ts'

@@ -1,4 +1,4 @@
-/** Changed states: mistakes in what a change says of transitions, their inputs, and the states that allow writes. Part 9, versions. */
+/** Changed states: mistakes in the parts of a change about transitions, their inputs, and the states that allow writes. Part 9, versions. */
 import { type DeclarationPath, report } from '../check/field-check.ts'
 import { type DeclarationFault, hasMember } from '../check/kind-options.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -64,7 +64,7 @@ function checkNewStates({ change, path, findings }: ChangeCheck, states: StatesD
     )
 }
 
-/** States that ended leave their field, or `removed` has it with a value for old answers. */
+/** If a version ends the states, it keeps their field, or `removed` has the field with a value for old answers. */
 function checkFormerStates({ change, path, own, findings }: ChangeCheck): void {
   const { states, removed = {}, renamed = {} } = change
   const refuse = (reason: string, mend: string) => report({ findings }, [...path, 'states'], reason, mend)
@@ -112,7 +112,7 @@ function callable({ transitions }: StatesDeclaration, name: unknown): Transition
   return one && one.after === undefined && one.at === undefined ? one : undefined
 }
 
-/** A state that older versions write is carried out as a transition that leads to it and needs no input. */
+/** Checks the transition for each state that older versions write: it must lead to the state and need no input. */
 function checkWritten(path: DeclarationPath, check: ChangeCheck, states: StatesDeclaration): void {
   const { change, findings } = check
   const { written = {} } = change.transitions ?? {}

@@ -10,10 +10,7 @@ import { type Operation, operations, type ResourceDeclaration, resolveConcepts }
 import { columnOf } from '../rows/collection.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
-/**
- * Checks that moved fields have a target that later versions keep, that old clients can write and query it, and that files stay
- * files.
- */
+/** Checks that moved fields have a target that later versions keep, that old clients can write and query it, and that files stay files. */
 export function checkMovedFields(check: ChangeCheck): void {
   const { change, path, own, declaration, findings, rules } = check
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
@@ -54,7 +51,7 @@ export function checkMovedFields(check: ChangeCheck): void {
 const isFile = (field: Field | undefined, concepts: Fields = {}): boolean =>
   field !== undefined && resolveConcepts(field, concepts).kind === 'file'
 
-/** A content cannot be made from other values, nor other values from it. */
+/** Refuses a change between files and other kinds: neither can be converted to the other. */
 function checkRetypedFiles({ change, path, own, declaration, findings }: ChangeCheck): void {
   for (const [name, was] of Object.entries(change.retyped ?? {}))
     if (isFile(was, declaration.concepts) !== isFile(own.fields[name], declaration.concepts))
@@ -77,7 +74,7 @@ function unwritableFault(check: ChangeCheck, moved: FieldMove, target: string): 
   }
 }
 
-/** Whether the older version would write a field to rows that no version allows to change. R169. */
+/** Whether the older version would write a field to rows that no version lets clients change. R169. */
 function isClosed(
   { change, own, declaration, later }: ChangeCheck,
   { by, to, field }: FieldMove,

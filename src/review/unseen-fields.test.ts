@@ -31,7 +31,7 @@ test('a write-only field is not given to `response`, which has to answer without
     unanswered(({ code }: Now) => ({ size: code?.length, pin: code })),
     [`${before}It returns no \`size\` then, which the version promises.`],
   )
-  // Nobody sees the pin, but former nodes need it.
+  // No answer has the pin, but nodes of the former declaration need it.
   assert.deepEqual(
     unanswered(({ name, code }: Now) => ({ size: name.length, pin: code, memo: code })),
     [],

@@ -62,6 +62,6 @@ function distributedProbeText(firsts: readonly string[], unfinished: string): st
 const needsCatchUp = ({ collection, former, pending }: PreparedCollection): boolean =>
   former !== null && (pending.size > 0 || (collection.conversions?.receivers.length ?? 0) > 0)
 
-/** Whether rows written by old nodes need conversion, old nodes query columns that are gone, or something waits for their end. */
+/** Whether rows written by old nodes need conversion, old nodes query columns that are gone, or behaviour waits until they stop. */
 const concernsOldNodes = (one: PreparedCollection): boolean =>
   needsCatchUp(one) || (one.former?.columns.length ?? 0) > 0 || one.waiting !== null

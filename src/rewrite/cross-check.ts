@@ -69,13 +69,14 @@ function* checkRows(context: StoreContext, prepared: PreparedCollection, say: Sa
 function* checkRow(context: StoreContext, prepared: PreparedCollection, row: ResultRow, say: Say): Steps<void> {
   const { collection } = prepared
   const document = documentOf(prepared, row)
-  if (document === null) return // it is named as one that cannot be converted
+  if (document === null) return // the row is reported as one that cannot be converted
   const label = rowLabel({ key: rowKeyOf(row) })
   for (const column of collection.columns)
     if (!isSame(row[column.name], cellIn(column, document))) say(`${column.name} differs from the document`, label)
   const wrong = yield* wrongTotals(context, collection, document, row)
   if (wrong.length === 0) return
-  // Others may have written a part of it between the reads; every change of a total raises the revision.
+  // Other transactions may have changed rows between the reads; the revision then differs, as every change of a total raises
+  // it.
   const [now] = yield { text: prepared.texts.read, values: rowKeyValues(collection, rowKeyOf(row), context.dialect) }
   if (now && Number(now.revision) === Number(row.revision))
     for (const field of wrong) say(`${field} is not what follows from the rows that it is made from`, label)
@@ -104,7 +105,7 @@ function* wrongTotals(
   return collection.aggregates.map(({ field }) => field).filter(isWrong)
 }
 
-/** The ids of items that keys belong to, but that are neither there nor deleted; only where every deletion is remembered. */
+/** The ids of items that keys belong to, but that are neither there nor deleted; only if tombstones are kept for ever. */
 function* orphanedKeys({ dialect }: StoreContext, { collection }: PreparedCollection): Steps<readonly string[]> {
   const { account, composite, retention, table } = collection
   if (account !== null || composite || retention !== null || dialect.distribute) return []

@@ -1,4 +1,4 @@
-/** Fill aggregates: computes the sums, numbers, least and greatest values of a row from the rows that belong or refer to it. The store. */
+/** Fill aggregates: computes the sums, counts, minimums and maximums of a row from the rows that belong or refer to it. The store. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -12,7 +12,8 @@ import {
 import { readFamily } from '../store/read-family.ts'
 
 /**
- * The document with all its derived values. Values of other rows may not be filled yet, so they are computed too. The row has
+ * The document with all its derived values. Derived values of the rows that it reads may not be filled yet, so they are
+ * computed too. The row has
  * to be locked, as every write of these rows locks it.
  */
 export function* filledDocument(

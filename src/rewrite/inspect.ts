@@ -9,7 +9,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { defaultNamed, misfitCounter } from './misfit-counter.ts'
 import { declaredBounds, readMisfitMemory, writeMisfitMemory } from './misfits.ts'
 
-/** How many rows of a field are named. */
+/** How many ids of misfits are listed for each field. */
 const maxNamed = 100
 
 export function* inspectRows(

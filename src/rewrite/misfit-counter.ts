@@ -6,7 +6,7 @@ import { type DeclaredRow, rowLabel } from '../schema/declared-rows.ts'
 
 export interface MisfitCounter {
   readonly see: (row: DeclaredRow) => void
-  /** The misfits of each field that has any; `whole` says that all rows were seen. */
+  /** The misfits of each field that has any; `whole` if all rows were read. */
   readonly misfits: (whole: boolean) => Record<string, Misfit>
   /** The length in bytes of the longest text of a field that does not fit. */
   readonly longest: (field: string) => number

@@ -158,7 +158,7 @@ type ShapePart = readonly [
   ShapePart[],
 ]
 
-/** Derives old bounds from the stored structure if the database has none: which fields there were, and their digits. */
+/** Derives old bounds from the stored structure if the database has none: the fields, and the digits of decimals. */
 function boundsFromShape({ rules }: Collection, shape: string): Record<string, Bounds> {
   const boundsOfPart = ([, , , digits, inner]: ShapePart, bounds: Bounds): Bounds => ({
     ...bounds,
@@ -203,7 +203,7 @@ export function* admitDeclaration(surveyed: SurveyedChange, consent: Consent, si
   yield* rememberMisfits(surveyed.dialect, sighting)
 }
 
-/** What the makers of some kinds take before the options. */
+/** The arguments that the makers of some kinds take before the options. */
 const firstArguments: Readonly<Record<string, string>> = { enum: '[…], ', list: '…, ', object: '{ … }, ', ref: "'…', " }
 
 /** The hazards of narrowed fields whose rows do not fit. */

@@ -61,7 +61,7 @@ interface ValueMove {
   readonly moved: MovedValue
   readonly key: RowKey
   readonly says: string
-  /** Identifies the value among those that the row receives. */
+  /** Identifies the value among the values that the row receives. */
   readonly what: string
 }
 

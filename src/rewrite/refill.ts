@@ -57,7 +57,7 @@ export function prepareRefills({ change, collections, dialect }: SurveyedChange,
   }
 }
 
-/** Whether the rows neither take values from other rows nor give them some, so that batches can be rewritten in any order. */
+/** Whether the rows neither take values from other rows nor pass values to them, so that batches can be rewritten in any order. */
 export const isIndependent = ({ prepared, fill }: RefillContext): boolean =>
   fill.reserves ||
   (prepared !== undefined && !prepared.collection.conversions?.receivers.length && !fillsAggregates(prepared))
@@ -178,7 +178,7 @@ function* rewriteRow(
     ? { ...viewed, document: yield* filledDocument(context, collection, viewed.document, account) }
     : viewed
   const texts = encodeDocument(collection, view.document)
-  // Nodes of this declaration may have answered the row before it was filled.
+  // Nodes of this declaration may have answered the row unfilled, so its revision must go up.
   const moved = fills && texts.doc !== encodeDocument(collection, viewed.document).doc
   const hidden = hiddenText(prepared, fill, stored, view, texts)
   const raised = (fill.again && stored.shape < shape) || moved ? 1 : 0

@@ -59,7 +59,7 @@ const beforeFirst = ['', '', '']
 export function* undropBatch(context: StoreContext, after: readonly string[] | null): Steps<UndropBatch> {
   if (after === null && (yield findCopyTable(context.dialect)).length === 0) return { results: [], after: null }
   const copies = yield* readCopiesAfter(context.dialect, after ?? beforeFirst)
-  const fates: UndropResult[] = []
+  const results: UndropResult[] = []
   for (const copy of copies) {
     const prepared = [...context.collections.values()].find(
       ({ collection }) => storedNameOf(collection) === copy.called,
@@ -67,10 +67,10 @@ export function* undropBatch(context: StoreContext, after: readonly string[] | n
     const [account, parent, id] = JSON.parse(copy.holder) as [string | null, string | null, string]
     const reason = prepared ? yield* putBack(context, prepared, { account, parent, id }, copy) : 'undeclared'
     const field = `${prepared?.collection.name ?? copy.called}.${copy.field}`
-    if (reason !== 'gone') fates.push({ field, id, because: reason && keptReasons[reason] })
+    if (reason !== 'gone') results.push({ field, id, because: reason && keptReasons[reason] })
   }
   const last = copies.at(-1)
-  return { results: fates, after: last ? [last.called, last.holder, last.field] : null }
+  return { results, after: last ? [last.called, last.holder, last.field] : null }
 }
 
 /** Refuses to restore values to tables that are not up to date with the declaration. */
@@ -167,7 +167,7 @@ function isBlank(fields: CollectionFields, value: unknown, path: string): boolea
   return JSON.stringify(own) === JSON.stringify(field.absent)
 }
 
-/** Whether a field, or the list around it, is as a fill left it; decimals may have been padded with digits since. */
+/** Whether a field, or the list around it, still has the value of the fill; decimals may have been padded with digits since. */
 function isAsFilled({ fields }: Collection, document: Members, path: string, rest: string): boolean {
   const at = listPathOf(path)
   const then = withValueAt(document, at.split('.'), JSON.parse(rest.slice(fillMark.length))) as Members | undefined

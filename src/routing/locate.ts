@@ -17,7 +17,8 @@ export function locate(tree: RouteTree, path: string): RouteMatch | null {
     end = slash < 0 ? path.length : slash
     const segment = decodeSegment(path.slice(start, end))
     const named: RouteTree | undefined = branch?.literal.size === 0 ? undefined : branch?.literal.get(segment)
-    // A path that ends where only longer ones exist, as in `/orders/summaries`, is that of an item, which cannot exist.
+    // If only longer paths exist below a literal segment, as below `/orders/summaries`, the path is that of an item, and the
+    // item cannot exist.
     const literal: RouteTree | undefined = end === path.length && named?.endpoint === null ? undefined : named
     if (!literal) params.push(segment)
     branch = literal ?? (segment === '' ? null : (branch?.param ?? null))

@@ -36,7 +36,7 @@ export const optionsReply = ({ options }: Endpoint): Reply => ({ status: 204, he
 export const allMethods = (places: readonly Endpoint[]): string =>
   methodOrder.filter((method) => method === 'OPTIONS' || places.some(({ methods }) => methods.has(method))).join(', ')
 
-/** `offered` are the methods of the URL of the request, as `Allow` names them; an operation of a batch has another path. */
+/** The refusal of a method. `offered` are the methods of the request's own URL for `Allow`; an operation of a batch has another path. */
 export function methodNotAllowed(method: string, { allow }: Endpoint, offered = allow): Problem {
   return new Problem('method-not-allowed', `${method} is not offered here. Offered: ${allow}.`, {
     headers: { Allow: offered },

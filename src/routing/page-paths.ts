@@ -7,7 +7,7 @@ export interface PagePaths {
   readonly docs: string
   /** The pages about error types. */
   readonly problems: string
-  /** The settings whose path a resource has in some version; their page is below `/-`, where no resource can be. */
+  /** The pages whose path from the settings is that of a resource in some version; they are below `/-`, where no resource can be. */
   readonly displaced: readonly ('docs' | 'problems')[]
 }
 

@@ -39,7 +39,7 @@ function resourceEndpoints(context: EndpointContext, operations: readonly Operat
   const item = collection.composite ? `${below}/{${key}}` : `/${name}/{id}`
   const flat = below ? onCollection.filter(({ safe }) => safe) : onCollection
   const lists = [...(below ? [below] : []), ...(collection.composite ? [] : [`/${name}`])]
-  /** Reads below a collection, as summaries, have a path below each path of its list. */
+  /** The paths that routes are below: reads such as summaries are below each path of the list. */
   const basesOf = (at: Route['at'], routes: readonly Route[]) => {
     if (at.startsWith('item')) return [item]
     if (routes.some(({ importing }) => importing)) return [below ?? `/${name}`] // where single items are created

@@ -18,7 +18,7 @@ export interface StoredAggregate {
   readonly scale: number
 }
 
-/** Returned if the new value follows only from all rows. */
+/** Returned if the new value can only be computed from all rows. */
 export const unknownValue: unique symbol = Symbol('unknown')
 
 const isNumber = (kind: string): boolean => kind === 'integer' || kind === 'bigint' || kind === 'decimal'
@@ -32,14 +32,9 @@ const valueIn = ({ of, source }: StoredAggregate, row: Members | null): unknown 
 
 /** Whether a value comes before another one in the order that the field looks for. */
 function isBetter({ of, kind }: StoredAggregate, value: unknown, other: unknown): boolean {
-  const order = isNumber(kind)
-    ? compare(value as string, other as string)
-    : String(value) < String(other)
-      ? -1
-      : String(value) > String(other)
-        ? 1
-        : 0
-  return of === 'min' ? order < 0 : order > 0
+  const [less, greater] = of === 'min' ? [value, other] : [other, value]
+  if (isNumber(kind)) return compare(less as string, greater as string) < 0
+  return String(less) < String(greater)
 }
 
 /** The value that follows from all rows. */

@@ -1,4 +1,7 @@
-/** Behaviour: what a declaration does with writes that nodes of another declaration would leave out. Part 3, states. */
+/**
+ * Behaviour: what nodes of a declaration do at a write, such as events and timers, and nodes of another declaration may not
+ * do. Part 3, states.
+ */
 import { type DerivedValue, isSameJson, type ShapedField } from './shape.ts'
 
 type Guard = 'change' | 'remove' | 'while'
@@ -22,7 +25,7 @@ export interface Waiting {
   /** The states that no transition may lead to yet. */
   readonly states: ReadonlySet<string>
   readonly timers: boolean
-  /** The writes that need no state yet. A declaration that changes the states for a write holds at once. */
+  /** The writes that need no state yet. If a declaration only changes the states for a write, the new states apply at once. */
   readonly guards: ReadonlySet<Guard>
   /** Whether writes are not recorded as events yet. */
   readonly events: boolean

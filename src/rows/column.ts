@@ -45,8 +45,8 @@ export function columnOf(name: string, field: Field, kinds: FieldKinds, optional
 }
 
 /**
- * The column with the words of a field: each once, with a space before it. Another folding makes another column, which is
- * filled before it is used. R235.
+ * The column with the words of a field: each once, with a space before it. If the folding of words changes, a new column
+ * replaces it, which is filled before it is used. R235.
  */
 export const wordColumnOf = (name: string, longest: number): Column => ({
   name: `words_${name}`,

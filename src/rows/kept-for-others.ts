@@ -28,7 +28,7 @@ export interface DocumentTexts {
 /** A row as it is stored. */
 export interface StoredDocument extends DocumentTexts {
   readonly shape: number
-  /** Whether it is that of an event, a revision or a first answer, which has no write-only values. */
+  /** Set for the row of an event, a revision or a kept answer, which has no write-only values. */
   readonly recorded?: boolean
 }
 
@@ -192,7 +192,7 @@ function mergeFormerView(given: Members, { seen, was, next }: ThreeViews): Membe
   const own = (name: string): unknown => {
     if (!Object.hasOwn(known, name)) return seen[name]
     const [is, view] = [known[name], was[name]]
-    // Of objects that an earlier release kept, only the members that the document lacks are current.
+    // In objects that an earlier release kept, only the members that the document lacks are current.
     return !isCompleteView(given) && isObject(is) && isObject(view) ? { ...is, ...view } : is
   }
   const names = [...new Set([...Object.keys(known), ...Object.keys(next)])]

@@ -13,7 +13,7 @@ export const personalNames = (fields: readonly ShapedField[], above: readonly st
     return personal ? [path.join('.')] : personalNames(inner, path)
   })
 
-/** A document whose personal values are those of a new item that leaves them out, and what follows from them. */
+/** A document with its personal values reset to those of a new item that leaves them out, and derived values computed again. */
 export function withoutPersonal(fields: readonly ShapedField[], document: Members): Members {
   const emptied = emptyMembers(fields, document)
   return isSameJson(emptied, document) ? document : withDerivedValues(fields, emptied)

@@ -7,7 +7,8 @@ export const updatedAtIn = (doc: string): string => doc.slice(-26, -2)
 export const withUpdatedAt = (doc: string, time: string): string => `${doc.slice(0, -26)}${time}"}`
 
 /**
- * The id of the event of a change, which is named by values. The same change has the same id in every try. The hash is a text
+ * The id of the event of a change, a digest of the given values: the same change has the same id in every try. The hash is a
+ * text
  * of single bytes, as Node takes three times as long to make a buffer of it.
  */
 export const eventIdOf = (at: number, change: readonly (string | number | null)[]): string =>

@@ -40,7 +40,7 @@ export interface ShapedField {
 export interface DerivedValue {
   /** Identifies the function or the aggregate; if it changes, rows are rewritten. */
   readonly name: string
-  /** The names of the same source where resources or fields were called otherwise: it is no other source then. */
+  /** The names that the same source had when resources or fields had other names: a rename does not count as another source. */
   readonly formerNames: readonly string[]
   /** The name of the source with other names of resources and fields. */
   readonly named: (called: SourceNames) => string
@@ -56,7 +56,7 @@ export type SourceNames = (resource: string, field: string) => readonly [resourc
 interface FieldFill {
   readonly value: unknown
   readonly fits: (value: unknown) => boolean
-  /** Identifies the value and the bounds of the field: rows are filled once for each name. */
+  /** A name for the value and the bounds of the field: rows are filled once for each name. */
   readonly name: string
 }
 

@@ -1,4 +1,4 @@
-/** Row rights: what a caller may do in one request, where that depends on rows. Part 5, authentication. */
+/** Row rights: the rights of a caller in one request, if they depend on rows. Part 5, authentication. */
 
 import { Problem } from '../errors/problem.ts'
 import { type Caller, permits } from '../flow/caller.ts'
@@ -30,7 +30,7 @@ export function rowRightsOf(
   const { name } = own.collection
   const using = rowRule ?? null
   const used = using && rowTest(using, caller)
-  // For a caller that may not read the items, only those exist that it may use for this.
+  // For a caller that may not read the items, only those exist that the rule of this operation allows.
   const isBlind = !permits(caller, ruleFor(own.access, 'read'))
   const all = seen ?? allRows
   const visible = isBlind && used ? all.with(name, used) : all
@@ -52,7 +52,7 @@ export function rowRightsOf(
   }
 }
 
-/** Refuses to write rows that do not exist for the caller whatever they are, as endpoints of webhooks. */
+/** Refuses to write rows of a resource of which no row exists for the caller, as endpoints of webhooks. */
 const admitterOf =
   (visible: VisibleRows): RowRights['admitWritten'] =>
   ({ collection, row: { doc } }) => {

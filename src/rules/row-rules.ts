@@ -54,13 +54,13 @@ export function rowTest(
   }
 }
 
-/** The column of ids, which tables have besides those of their fields. */
+/** The column of ids, which is not among the columns of fields. */
 const idColumn: Pick<Column, 'name' | 'field' | 'cell'> = { name: 'id', field: 'id', cell: (value) => value as Cell }
 
 const columnOf = (columns: readonly Column[], field: string): Pick<Column, 'name' | 'field' | 'cell'> =>
   columns.find((one) => one.field === field && !one.of && !one.isWords) ?? idColumn
 
-/** A value that a column must have: the condition for statements, and the same for documents. */
+/** The test that a column has a value, as a condition of statements and as a function of documents. */
 function cellTest(
   column: Pick<Column, 'name' | 'field' | 'cell'>,
   value: unknown,
@@ -97,7 +97,7 @@ export const conditionsText = (where: RowConditions, namesOf: (field: string) =>
 /** The rules of a service that depend on rows. */
 export interface RuledResources {
   readonly resources: ReadonlyMap<string, Resource>
-  /** The rows that exist for a caller, kept as long as the caller; undefined if that does not depend on rows. */
+  /** The rows that exist for a caller, cached with the caller object; undefined if they do not depend on rows. */
   readonly visibleTo: (caller: Caller) => TestedRows | undefined
 }
 

@@ -43,7 +43,7 @@ export class TestedRows implements VisibleRows {
     return isFound ? absent(collection, idIn(current.doc)) : absent(current.collection, current.id)
   }
 
-  /** The same with another test for a collection. */
+  /** A copy with another test for a collection. */
   with(collection: string, test: RowTest): TestedRows {
     return new TestedRows(new Map([...this.#tests, [collection, test]]))
   }

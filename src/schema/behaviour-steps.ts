@@ -31,7 +31,7 @@ function beginStep(
     ...(history ? ['the history'] : []),
     ...(totals.size > 0 ? [`the totals in ${[...totals].join(', ')}`] : []),
   ]
-  // The lock waits for all writes that have read the row, and so were decided without the new behaviour.
+  // The lock waits for all writes that have read the row: they were decided without the new behaviour.
   const lock = dialect.online ? [`LOCK TABLE ${metaTable} IN ACCESS EXCLUSIVE MODE`] : []
   const begun = `UPDATE ${metaTable} SET value = value || '${begunMark}' WHERE name = '${unfinishedRow}' AND value NOT LIKE '%${begunMark}'`
   return {
@@ -44,7 +44,7 @@ function beginStep(
   }
 }
 
-/** Put before the timing that a marker of adopted timers records. */
+/** A prefix of the timing that a marker of adopted timers records: with it the timers are adopted again. */
 export const adoptAgainMark = '~'
 
 /** Marks the adopted timers of a collection: if this declaration was in use before, rows may lack their timers. */

@@ -61,7 +61,7 @@ interface BatchScope {
   readonly columns?: readonly string[]
 }
 
-/** Reads the rows that follow a primary key, in its order, which an index has; for null, from the first row. */
+/** Reads the rows after a primary key in the order of the primary key index; for null, from the first row. */
 export function* readBatch(
   collection: Collection,
   dialect: Dialect,

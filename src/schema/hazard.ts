@@ -98,7 +98,7 @@ export function hazardText({ about, mends }: Hazard): string {
   return [`  - ${about.replaceAll('\n', '\n    ')}`, ...lines].join('\n')
 }
 
-/** Reports the steps of a start; a new database is one line, with the tables that it had of something else. */
+/** Reports the steps of a start; for a new database, one line with the tables of other programs in it. */
 export function reportSteps(
   { state, others }: { readonly state: SchemaState | null; readonly others: readonly string[] },
   collections: readonly Collection[],

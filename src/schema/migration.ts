@@ -37,7 +37,7 @@ export interface Migration {
   readonly appliedPlans: () => readonly AppliedPlan[] | Promise<readonly AppliedPlan[]>
   /** Applies one plan and records it: on SQLite atomically, on PostgreSQL so that an interrupted plan can continue. */
   readonly applyPlan: (plan: MigrationPlan) => PlanResult | Promise<PlanResult>
-  /** Passes every row, converted to this declaration, to `see`; returns the rows that do not fit it. */
+  /** Passes every row, converted to this declaration, to `see`; returns the misfits. */
   readonly inspect: (see: (row: DeclaredRow) => void) => Misfits | Promise<Misfits>
   /** The hazards of tables with rows that have to be created again: `inspect` cannot read these rows. */
   readonly unreadable: () => readonly Hazard[] | Promise<readonly Hazard[]>
@@ -52,10 +52,10 @@ export interface Migration {
   readonly close: () => void
 }
 
-/** Rows of which the same is wrong. */
+/** Rows with the same fault. */
 export interface CrossFault {
   readonly collection: string
-  /** What is wrong: `by_name differs from the document`. */
+  /** The fault in words: `by_name differs from the document`. */
   readonly says: string
   readonly rows: readonly string[]
 }
@@ -72,7 +72,7 @@ export interface MigrationPlan extends Omit<AppliedPlan, 'time'> {
   readonly steps: readonly SchemaStep[]
 }
 
-/** Whether a plan was applied now, needed no change, or waits for nodes. */
+/** The result of applying a plan: it was applied, needed no change, or waits for nodes. */
 export type PlanResult =
   | { readonly is: 'done' | 'adopted' }
   | { readonly is: 'waiting'; readonly waitsFor: readonly string[] }
@@ -125,7 +125,7 @@ export function otherTables(
   return names.length === 0 || collections.some(({ table }) => names.includes(table)) ? null : names
 }
 
-/** What a database without tables of this service has. */
+/** The content of a database without tables of this service, in words. */
 export const foundText = (others: readonly string[]): string =>
   others.length === 0
     ? 'It has no tables of a service yet.'
@@ -133,7 +133,7 @@ export const foundText = (others: readonly string[]): string =>
 
 const mostNamed = 5
 
-/** A database of something else may have been named by mistake. */
+/** The content in words, with a hint that the wrong database may have been named. */
 export const noTablesText = (others: readonly string[], mend: string): string =>
   others.length === 0
     ? `${foundText(others)} ${mend}`

@@ -28,7 +28,7 @@ export function* deletePresence({ mark }: Dialect, node: string): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE node = ${mark(1)}`, values: [node] }
 }
 
-/** Deletes nodes that crashed. Needs a clock that is never set, or rows of running nodes would be deleted too. */
+/** Deletes nodes that crashed. Requires a clock that never jumps: otherwise rows of running nodes would be deleted too. */
 export function* forgetLostNodes({ now }: Dialect): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE seen < ${now} - ${presenceTimeout * 10}`, values: [] }
 }

@@ -16,14 +16,14 @@ export function* readRestoredAt(): Steps<number> {
 }
 
 /**
- * Records a restore. Its time is in microseconds because sequences and positions of events are counted from it: they are
- * above all that were given before as long as there were fewer than a million a second.
+ * Records a restore. Its time is in microseconds because sequences and positions of events are counted from it: they exceed
+ * all earlier ones if there were fewer than a million per second.
  */
 export function* recordRestore(dialect: Dialect): Steps<void> {
   const [row] = yield { text: `SELECT ${dialect.now} AS now`, values: [] }
   const before = yield* readRestoredAt()
   yield* writeMeta(dialect, restoredRow, String(Math.max(Number(row?.now) * 1000, before + 1)))
-  yield { text: `DELETE FROM ${nodeTable}`, values: [] } // those of the time of the backup
+  yield { text: `DELETE FROM ${nodeTable}`, values: [] } // the rows are those of the nodes that ran at the time of the backup
 }
 
 /** Records that a database was restored by other means; throws while nodes serve, as they would not notice. */

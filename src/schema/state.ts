@@ -23,7 +23,7 @@ export interface StoredParts {
 /** The result of comparing a database with a declaration. */
 export interface SchemaComparison {
   readonly state: SchemaState | null
-  /** The tables of a database that has none of a service: it may be another database than is meant. */
+  /** The tables of a database that has none of a service: the wrong database may have been named. */
   readonly others: readonly string[]
   readonly change: SchemaChange
   /** Whether a node of this declaration can serve: as a current node, as an old one of a rolling upgrade, or not at all. */
@@ -92,10 +92,7 @@ export const writableCollections = (
 /** A change during which no old nodes run, so that rows keep nothing for them. */
 export const withoutFormer = (change: SchemaChange): SchemaChange => ({ ...change, before: null })
 
-/**
- * The state to store after a phase; `open` if the other phase follows. Old nodes cannot use recreated tables or
- * reservations.
- */
+/** The state to store after a phase; `open` if the other phase follows. Old nodes cannot use recreated tables or reservations. */
 export function stateAfter(
   { before, after, steps, merged }: SchemaChange,
   phase: StepPhase,

@@ -1,8 +1,6 @@
 /** Step: one part of a schema change, as data. The store. */
 
-/**
- * When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does.
- */
+/** When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does. */
 export type StepPhase = 'expand' | 'contract'
 
 /** One step of a schema change. */
@@ -14,7 +12,7 @@ export interface SchemaStep {
   readonly note: string
   /** Its statements run one by one, outside a transaction. */
   readonly apart?: boolean
-  /** It makes the database refuse rows of the old shape; running it twice is safe. */
+  /** Whether it makes the database refuse rows of the old shape; running it twice is safe. */
   readonly guards?: boolean
   /** A collection whose rows are rewritten in the current shape, with all index columns. */
   readonly fill?: Refill
@@ -28,7 +26,7 @@ export interface SchemaStep {
 
 export interface Refill {
   readonly collection: string
-  /** Set if the table had this structure before: revisions go up, so that ETags of that time never match. R121 */
+  /** Set if the table has had this structure before: revisions go up, so that old ETags never match again. R121 */
   readonly again: boolean
   /** Whether old nodes may still run: each row keeps the document that they read. */
   readonly ahead?: boolean

@@ -59,7 +59,7 @@ function expandSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
   const relaxed = goneIndexes.filter(isUniqueIndex)
   const structure = is.shapes[is.shape - 1] as string
-  // Only columns are new if the structure stays: the documents and their tags do too.
+  // If the structure stays, only columns are new: documents and their tags do not change.
   const again = is.shape !== was.shape && structure !== was.shapes[was.shape - 1] && was.shapes.includes(structure)
   const changed = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
   const ready = freshIndexes.filter((name) => !isUniqueIndex(name))

@@ -10,7 +10,7 @@ import { isConverted, isLaterVersion, storedVersionAt } from '../sql/stored-vers
 import { shardKeyColumn, shardKeyPrefix } from './shared-tables.ts'
 import type { SchemaStep } from './step.ts'
 
-/** A rename needs no SQL, but a step, so that the layout with the new name is stored. */
+/** A renamed resource needs a step without SQL, which stores the layout with the new name. */
 export const renameSteps = ({ name, table }: Collection, was: Layout | null): SchemaStep[] => {
   if (was?.tables[name]?.table === table) return []
   const before = Object.entries(was?.tables ?? {}).find(([, one]) => one.table === table)?.[0] ?? name

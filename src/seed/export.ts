@@ -73,7 +73,7 @@ async function write({ body }: Response, file: string | undefined): Promise<void
     }
   }
   try {
-    // A file with its name is complete.
+    // Written under another name first, so that a file with the final name is complete.
     const target: Writable = file === undefined ? process.stdout : createWriteStream(`${file}.part`)
     await pipeline(counted, target, { end: file !== undefined })
     if (file !== undefined) await rename(`${file}.part`, file)

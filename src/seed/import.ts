@@ -85,7 +85,7 @@ function pathOf({ resources }: Service, name: string, owner: string | undefined)
   return parent === null ? `/${name}` : `/${parent.resource}/${encodeURIComponent(owner as string)}/${name}`
 }
 
-/** A key that is the same for the same content. */
+/** A digest of the content of a file, so that the same content has the same key. */
 async function digestOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
@@ -113,7 +113,7 @@ function readBody(file: string, size: number): { body: ReadableStream; done: () 
   }
 }
 
-/** Of values that are unique together, only the message of the line says so: its errors name one field each. */
+/** For values that are unique together, the message of the line is used: its errors name only one field each. */
 const mistakesText = ({ message, type, errors }: LineReport['errors'][number]): string => {
   const mistakes = (errors as readonly AnsweredError[] | undefined)?.map((one) => one.message)
   return mistakes === undefined || type === 'already-exists' ? String(message) : mistakes.join(' ')

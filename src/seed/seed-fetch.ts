@@ -11,7 +11,7 @@ export interface SeedCounts {
 
 type Door = (request: Request) => Promise<Response>
 
-/** The same request twice in one run is two items; the second one is the second one in the next run too. */
+/** Equal requests in one run are numbered, so that each makes an item of its own, and the same item in the next run. */
 export function seedFetch(door: Door, counts: SeedCounts): (url: string, init: RequestInit) => Promise<Response> {
   const times = new Map<string, number>()
   const keys = new Map<string, string>()

@@ -13,11 +13,9 @@ export interface Dialect {
   readonly like: (column: string, pattern: string) => string
   /** The pattern of literal parts with anything between them. */
   readonly pattern: (parts: readonly string[]) => string
-  /** Hints to the planner that few rows meet a condition. */
+  /** A condition with a hint to the planner that few rows meet it. */
   readonly rare: (condition: string) => string
-  /**
-   * An index hint to find a row by its primary key, where the planner might choose the index of the id over all accounts.
-   */
+  /** An index hint to find a row by its primary key, where the planner might choose the index of the id over all accounts. */
   readonly byKey: (table: string) => string
   /** Joins the documents of all rows into one text, in the order of the rows, separated by a comma and a new line. */
   readonly documentsAggregate: string
@@ -25,7 +23,7 @@ export interface Dialect {
   readonly itemsOf: (mark: string) => string
   /** The expressions by which events are found that have no position yet; see `ledgers/outbox.ts`. */
   readonly outbox: {
-    /** The mark of a new event; where marks are positions, it is above a number. */
+    /** The mark of a new event; if marks are positions, it is greater than a given number. */
     readonly mark: (least: string) => string
     readonly marksArePositions: boolean
     /** No event that becomes visible later has a lower mark. */
@@ -33,8 +31,8 @@ export interface Dialect {
     /** The mark that a new event would have now. */
     readonly next: string
     /**
-     * What the order of positions follows first. Several machines give events their times, and clocks differ: no event may come
-     * before an earlier one of its item, also not if only a part of them gets positions.
+     * The first sort key of new positions. The times of events come from several machines whose clocks differ, so their
+     * order alone could place an event before an earlier one of its item, or number only the later one.
      */
     readonly moment: string
   }
@@ -46,9 +44,7 @@ export interface Dialect {
   readonly maxIndexBytes: number | null
   /** The options after the column list of CREATE TABLE. */
   readonly tableOptions: string
-  /**
-   * The clauses that lock the rows of a read until the transaction ends; null where only one transaction writes at a time.
-   */
+  /** The clauses that lock the rows of a read until the transaction ends; null where only one transaction writes at a time. */
   readonly rowLocks: {
     /** The row can be changed, but not deleted. */
     readonly shared: string
@@ -67,10 +63,7 @@ export interface Dialect {
   readonly distribute: ((table: string) => readonly string[]) | null
   /** The time of the database, in milliseconds. */
   readonly now: string
-  /**
-   * The time that expiry is judged by. On SQLite it is at most 5 minutes ahead of the last certain time, as the clock may be
-   * wrong.
-   */
+  /** The time that expiry is judged by. On SQLite it is at most 5 minutes ahead of the last certain time, as the clock may be wrong. */
   readonly due: string
   /** Whether the schema changes while rows are read and written; steps are then written so that they can run twice. */
   readonly online: boolean
@@ -85,9 +78,7 @@ export interface Dialect {
 
 const maxNameBytes = 63
 
-/**
- * A name as an identifier. It is shortened here, as PostgreSQL would cut long names, so that different ones could collide.
- */
+/** A name as an identifier. It is shortened here, as PostgreSQL would cut long names, so that different ones could collide. */
 export function quoted(name: string): string {
   return `"${truncatedName(name).replaceAll('"', '""')}"`
 }
@@ -127,7 +118,7 @@ export const sqliteDialect: Dialect = {
   outbox: { mark: markAfter, marksArePositions: true, oldest: nextMark, next: nextMark, moment: 'mark' },
   tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
-  cutsParts: false, // SQLite merges ordered parts by itself, and no faster with limits
+  cutsParts: false, // SQLite merges ordered parts by itself, and limits make that no faster
   passesKeys: false,
   rowLocks: null,
   combines: false,
@@ -170,7 +161,7 @@ export const postgresDialect: Dialect = {
     marksArePositions: false,
     oldest: 'txid_snapshot_xmin(txid_current_snapshot())',
     next: 'txid_snapshot_xmax(txid_current_snapshot())',
-    moment: 'max(at) OVER (PARTITION BY item ORDER BY sequence)', // items of the same name follow each other without harm
+    moment: 'max(at) OVER (PARTITION BY item ORDER BY sequence)', // equal ids of other items do no harm
   },
   tableOptions: '',
   maxIndexBytes: 2600,
@@ -200,9 +191,7 @@ export const postgresDialect: Dialect = {
 /** The table that all others are colocated with: rows of one shard key are on one machine. */
 const colocationTable = 'bylaw_tombstones'
 
-/**
- * PostgreSQL with Citus. Nothing is combined, as Citus cannot route a statement that writes to two tables to one machine.
- */
+/** PostgreSQL with Citus. Nothing is combined, as Citus cannot route a statement that writes to two tables to one machine. */
 export const citusDialect: Dialect = {
   ...postgresDialect,
   combines: false,
@@ -229,7 +218,7 @@ export function rowKeyValues(collection: Collection, key: RowKey, { distribute }
   return distribute ? [rowShardKey(collection, key), ...all] : all
 }
 
-/** The shard key of a row. If its id is unique only within its owner, that of the owner, so that both are colocated. */
+/** The shard key of a row. If its id is unique only within its owner, it is the shard key of the owner, so that both are colocated. */
 export const rowShardKey = ({ composite }: Collection, { id, parent }: Pick<RowKey, 'id' | 'parent'>): number =>
   shardKeyOf(composite ? (parent ?? '') : id)
 

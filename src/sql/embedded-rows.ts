@@ -83,7 +83,7 @@ function numberedRows(collection: Collection, plan: ListRows, binding: Statement
   return `SELECT doc, shape, hidden, owner FROM (${numbered}) AS numbered WHERE place <= ${window.limit} ORDER BY owner, place`
 }
 
-/** The same for the rows that are paired with owners; the subquery with an offset is moved to the shards as it is. */
+/** As `numberedRows`, for rows that are paired with owners. The OFFSET keeps the subquery as it is when Citus sends it to the shards. */
 function numberedPairs(collection: Collection, plan: ListRows, pairs: PairedRows, binding: StatementBinding): string {
   const { order, window } = plan
   const { bind, dialect, from } = binding

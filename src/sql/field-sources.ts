@@ -39,7 +39,7 @@ export function incompatibilityOf(one: Collection, was: TableLayout, layout: Lay
   return `${path} was stored as ${was.kinds[from as string]} and is declared as ${kind} now`
 }
 
-/** Whether a version renamed the field that is the key, as that of pairs follows the name of their second side. */
+/** Whether a version renamed the key field; the key of pairs, for example, is named after their second side. */
 function isRenamedKey(one: Collection, was: TableLayout): boolean {
   const [before, now] = [was.identity, one.identity].map((identity) => /^the key (.*)$/.exec(identity)?.[1])
   if (before === undefined || now === undefined || !isConverted(one, was)) return false

@@ -183,10 +183,7 @@ function tableLayoutOf(
   }
 }
 
-/**
- * The old field whose values a current column holds; null if its values are made in another way, so that it needs a new
- * column.
- */
+/** The old field whose values a current column holds; null if its values are computed in another way, so that it needs a new column. */
 function formerFieldOf(
   one: Collection,
   { field, of }: Column,

@@ -19,7 +19,7 @@ export const arrayText = (values: readonly unknown[]): string =>
 export interface OffsetAndLimit {
   readonly offset: Cell
   readonly limit: number
-  /** Whether to read the write-only fields too, which documents of other shapes are converted from. */
+  /** Whether to read the write-only fields too, which conversions of other shapes need. */
   readonly withWriteOnly?: boolean
 }
 
@@ -90,7 +90,7 @@ function selectStatement(selection: Selection): Statement {
   const { collection, plan, cut, dialect } = selection
   const parts = cut.offset === 0 ? alternativeParts(collection, plan, dialect) : []
   if (parts.length > 0) return selectViaParts(selection, parts)
-  // The keys alone have neither the columns of a join nor a relevance to order by.
+  // An order by joined columns or by relevance needs more than the keys.
   const isOwn = plan.order.every((term) => !term.reach && !isRelevance(term))
   const isFar = dialect.passesKeys && cut.offset !== 0 && isOwn
   return isFar ? selectViaKeys(selection) : selectDirectly(selection)
@@ -160,7 +160,7 @@ export function selectDirectly(
   // does not know the limit. It is a sum: for a small literal, SQLite prefers to read and sort the whole table to an index
   // that leaves a little to sort.
   const cut = `${limitClause(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
-  // The columns that parts are merged by are left out of the result: an integer may be too large for the driver.
+  // The result leaves out the columns by which parts are merged: an integer could be too large for the driver.
   const resultColumns = what.split(', ').map((one) => one.split(' AS ').at(-1))
   const text = `${all}${order}${cut}`
   return { text: merged ? `SELECT ${resultColumns.join(', ')} FROM (${text}) AS merged` : text, values }

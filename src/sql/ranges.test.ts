@@ -75,7 +75,7 @@ test('mixed directions are compared from the last term to the first', () => {
   ])
 })
 
-test('backwards, nulls that came first come last', () => {
+test('backwards, nulls that were first are last', () => {
   assert.equal(short(reverseOrder(terms('-a?last b?first id'))), 'a?first -b?last -id')
   assert.deepEqual(reverseOrder(reverseOrder(terms('-a?last b?first id'))), terms('-a?last b?first id'))
 })

@@ -30,9 +30,7 @@ export interface Slot {
   readonly slot: number
 }
 
-/**
- * The numbers of slots: the account, the owner, its shard key, an offset or the limit of a count, then the cells of a position.
- */
+/** The numbers of slots: the account, the owner, its shard key, an offset or the limit of a count, then the cells of a position. */
 export const slotAt = { account: 0, owner: 1, home: 2, offset: 3, place: 4 }
 const slots: readonly Slot[] = Array.from({ length: 64 }, (_, n) => Object.freeze({ slot: n }))
 
@@ -63,7 +61,7 @@ export function allRanges(order: readonly Term[]): readonly KeyRange[] {
   return first.nulls === 'first' ? [nulls, values] : [values, nulls]
 }
 
-/** The row at a position, if it still exists. */
+/** The range of the row at a position, if it still exists. */
 const rangeAt = (order: readonly Term[], place: readonly Cell[]): KeyRange => ({
   bounds: order.map(({ column }, i): KeyBound => {
     const value = place[i] ?? null
@@ -149,10 +147,7 @@ function splitBySet({ where, order }: ListRows, { distribute }: Dialect): readon
   return members.map((value) => where.map((one) => (one === set ? { is: 'eq', column: set.column, value } : one)))
 }
 
-/**
- * The filters of the parts that are read in index order and merged; the filters of the list itself if no index serves the
- * parts.
- */
+/** The filters of the parts that are read in index order and merged; the filters of the list itself if no index serves the parts. */
 export function listParts(collection: Collection, plan: ListRows, dialect: Dialect): readonly ListRows['where'][] {
   const all = splitBySet(plan, dialect)
   const [where = plan.where] = all
@@ -160,8 +155,8 @@ export function listParts(collection: Collection, plan: ListRows, dialect: Diale
 }
 
 /**
- * The filters of the parts of a list by its only `any`, which may have rows in common; none unless an index serves each part
- * in the order of the list.
+ * The filters of the parts of a list by its only `any`, which may have rows in common; empty unless an index serves each
+ * part in the order of the list.
  */
 export function alternativeParts(
   collection: Collection,

@@ -13,15 +13,15 @@ interface SearchIndex {
 const searchMark = 'search__'
 export const isSearchIndex = (name: string): boolean => name.startsWith(searchMark)
 
-/** The index of a collection and its columns; none without searched fields. */
+/** The index of a collection and its columns; empty without searched fields. */
 export function searchIndexOf(one: Collection): readonly [name: string, columns: readonly string[]][] {
   const columns = wordColumns(one).map(({ name }) => name)
   return columns.length === 0 ? [] : [[`${searchMark}${[one.table, ...columns].join('__')}`, columns]]
 }
 
 /**
- * The words of all fields of a row, with a space before each. Where rows have accounts, each begins with a mark of its account,
- * so that a search costs only what the words of its own account do.
+ * The words of all fields of a row, with a space before each. If rows have accounts, each word begins with a mark of its
+ * account, so that a search reads only words of its own account.
  */
 function allWords({ key, columns }: Pick<SearchIndex, 'key' | 'columns'>, row: string, dialect: Dialect): string {
   const words = columns.map((name) => `coalesce(${row}${quoted(name)}, '')`).join(' || ')
@@ -32,7 +32,7 @@ function allWords({ key, columns }: Pick<SearchIndex, 'key' | 'columns'>, row: s
 const accountMark = (account: string, { name }: Dialect): string =>
   name === 'sqlite' ? `hex(${account})` : `left(md5(CAST(${account} AS text)), 8)`
 
-/** Words as PostgreSQL indexes them. Their texts are cut already, so no configuration of its own reads them. */
+/** Words as PostgreSQL indexes them. The words are split already, so no text search configuration is used. */
 const wordVector = (index: Pick<SearchIndex, 'key' | 'columns'>, dialect: Dialect): string =>
   `array_to_tsvector(string_to_array(substr(${allWords(index, '', dialect)}, 2), ' '))`
 
@@ -55,8 +55,8 @@ const numbersTable = (name: string): string => quoted(`${name}__rows`)
 const tokenizer = `ascii tokenchars ${literal('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~')}`
 
 /**
- * SQLite has an index of words as a table of its own, which triggers keep. It stores neither the texts nor the positions of
- * words, so that a row is taken out of it by its former words. Without columns (`detail = none`, as earlier releases made it) it
+ * On SQLite the index of words is a table, which triggers maintain. It stores neither the texts nor the positions of words,
+ * so a row is removed from it by its former words. Without columns (`detail = none`, as earlier releases made it) it
  * is half as large, but FTS5 then reads all rows of a frequent word to find those of a rare one, which takes 2.5 times as long.
  */
 function createOnSqlite(one: SearchIndex, dialect: Dialect): readonly string[] {
@@ -98,12 +98,12 @@ interface SearchBinding {
   readonly account: Cell
 }
 
-/** Stands in queries for the mark of the account; no word contains it. */
+/** A placeholder in queries for the mark of the account; no word contains it. */
 const placeOfAccount = '\u0001'
 
 /**
- * The rows of a list whose words begin with all of these: what to join before the table, the condition, and what finds as many
- * rows by the index alone, if that is possible.
+ * The rows of a list whose words begin with all of these: the join before the table, the condition, and a query that finds
+ * the same number of rows by the index alone, if possible.
  */
 export function searchJoin(
   collection: Collection,
@@ -144,12 +144,12 @@ function searchQuery(
   return dialect.name === 'sqlite' ? `replace(${query}, char(1), ${mark})` : `replace(${query}, chr(1), ${mark})`
 }
 
-/** What a word costs that a field does not have: more than any place. */
+/** The distance of a word that a field does not have: greater than any position. */
 const missing = 1_000_000_000
 
 /**
- * How well a row matches, the least number first: by how many fields have the words, then by how near to the beginning these
- * stand, in characters. It does not depend on other rows, which the caller might not be allowed to see.
+ * The rank of a row, the best match first: by how many fields have the words, then by how near to the beginning the words
+ * are, in characters. It does not depend on other rows, which the caller might not be allowed to see.
  */
 export function relevanceOf(
   collection: Collection,

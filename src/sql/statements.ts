@@ -6,14 +6,11 @@ import { type Dialect, equations, quoted, rowKeyColumns } from './dialect.ts'
 export interface Statement {
   readonly text: string
   readonly values: readonly Cell[]
-  /**
-   * Set if the statement needs no transaction: a read that takes no lock, or a write after which nothing follows that has to
-   * commit with it.
-   */
+  /** Set if the statement needs no transaction: a read that takes no lock, or a write that nothing else has to be committed with. */
   readonly autocommit?: 'read' | 'write'
   /** The statement that coalesces several of this kind into one; missing where they cannot be coalesced. */
   readonly many?: CoalescedStatement
-  /** The values of the statements that this one stands for; it has none of its own then. */
+  /** The values of the statements that this one combines; then it has no `values` of its own. */
   readonly lists?: ValueLists
   /** Set if the operation does not use the rows, so that the next statement may be sent before this one is done. */
   readonly pipelined?: true
@@ -58,7 +55,7 @@ export interface StatementTexts {
 /** The tables that all collections share. */
 export const tombstoneTable = 'bylaw_tombstones'
 export const metaTable = 'bylaw_meta'
-/** The row of `bylaw_meta` with the stored names of all collections, so that a node finds out that there are more than it knows. */
+/** The row of `bylaw_meta` with the stored names of all collections, so that a node notices collections that it does not know. */
 export const collectionsRow = 'collections'
 /** The unique values of rows of a sharded database, where no index covers all rows. */
 export const reservationTable = 'bylaw_values'
@@ -114,10 +111,7 @@ export function updateText(collection: Collection, moved: readonly number[], dia
   return `UPDATE ${tableByKey(collection, dialect)} SET revision = revision + 1, ${set.join(', ')} WHERE ${where.join(' AND ')} RETURNING revision`
 }
 
-/**
- * Identifies a row among the tombstones of its collection: its account and parent, if they are part of its key, and its id.
- * R137.
- */
+/** Identifies a row among the tombstones of its collection: its account and parent, if they are part of its key, and its id. R137. */
 export function tombstoneId({ account, composite }: Collection, key: RowKey): string {
   if (account === null && !composite) return key.id
   const before = [...(account === null ? [] : [key.account ?? '']), ...(composite ? [key.parent ?? ''] : [])]

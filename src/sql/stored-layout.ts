@@ -11,9 +11,7 @@ export interface TableLayout {
   readonly composite: boolean
   /** The declared name of the account that rows belong to; missing if they belong to no account. */
   readonly account?: string
-  /**
-   * Columns by their name in the database: their type, how their values are made, and the field whose values they repeat.
-   */
+  /** Columns by their name in the database: their type, how their values are made, and the field whose values they repeat. */
   readonly columns: Readonly<Record<string, { readonly type: string; readonly form: string; readonly field?: string }>>
   /** The columns that old rows lack until the change is finished. */
   readonly pending: readonly string[]
@@ -41,9 +39,9 @@ export interface Layout {
   /** The tables that all collections share. */
   readonly shared: readonly string[]
   readonly tables: Readonly<Record<string, TableLayout>>
-  /** Whether steps are left that wait until all old nodes have stopped. */
+  /** Whether some steps still wait until all old nodes have stopped. */
   readonly open: boolean
-  /** Set if old nodes cannot run any more, though steps are left. */
+  /** Set if old nodes cannot run any more, although some steps are not done yet. */
   readonly alone?: true
   /** Set if rows are distributed over shards by their shard key. */
   readonly spread?: true

@@ -13,8 +13,8 @@ type VersionedCollection = Pick<Collection, 'conversions' | 'shape'>
 type RememberedShapes = Pick<TableLayout, 'shapes' | 'since'>
 
 /**
- * The version of the rows of a shape. It never decreases: a shape without a version in its name has that of the shapes
- * before it. If it counted as the first version, its rows would be converted again, which would destroy values.
+ * The version of the rows of a shape. It never decreases: a shape without a version in its name has the version of earlier
+ * shapes. If it counted as the first version, its rows would be converted again, which would destroy values.
  */
 export function storedVersionAt(
   { conversions, shape: own }: VersionedCollection,

@@ -6,7 +6,7 @@ import type { Dialect } from './dialect.ts'
 import type { Statement } from './statements.ts'
 import { statementBinding, whereClause } from './where.ts'
 
-/** A part of a sum, and what it counts for. */
+/** A part of a sum, and its factor. */
 interface SumPart {
   readonly text: string
   readonly weight: bigint

@@ -110,10 +110,7 @@ export function shardKeyIn(
   return own?.is === 'eq' ? shardKeyOf(String(own.value)) : null
 }
 
-/**
- * The side of a column that the key range limits already; a filter on that side is left out, as the database might seek by
- * it instead.
- */
+/** The side of a column that the key range limits already; a filter on that side is left out, as the database might seek by it instead. */
 function impliedBound(column: string, bounds: readonly KeyBound[]): 'lower' | 'upper' | null {
   const [first] = bounds.filter((one) => ('columns' in one ? one.columns[0] : one.column) === column)
   return first?.is === 'beyond' ? 'lower' : first?.is === 'before' ? 'upper' : null
@@ -131,7 +128,7 @@ function conditionTexts(one: Condition, impliedBound: 'lower' | 'upper' | null, 
     case 'present':
       return [`${column} IS NOT NULL`]
     case 'search':
-      return [] // it belongs to the whole list
+      return [] // the search is a condition of the whole list
     case 'in':
       return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
     case 'like':

@@ -25,7 +25,7 @@ interface QueuedWrite {
   readonly until: number
   readonly done: (outcome: Outcome) => void
   readonly fail: (error: unknown) => void
-  /** How often it was decided again after a conflict. */
+  /** How often it was retried after a conflict. */
   retries: number
 }
 
@@ -154,7 +154,7 @@ export function batchedWrites({ db, run, snapshot, context: opened, patience, co
     } catch (error) {
       if (error === batchMustRestart || !db.isTransaction || isOutage(error)) throw error
       if (isCorruptFile(error)) {
-        unreadable = { member: own, cause: error } // the others are retried without it
+        unreadable = { member: own, cause: error } // the other writes are retried without it
         throw error
       }
       undo()

@@ -23,7 +23,7 @@ interface SqliteCopy {
 }
 
 /**
- * Copies a database in one read transaction, which holds no writer up, and checks the copy. Returns the steps from its form
+ * Copies a database in one read transaction, which blocks no writer, and checks the copy. Returns the steps from its schema
  * to the declared one.
  */
 export function copySqlite({ from, to, stored, isRestore }: SqliteCopy): readonly SchemaStep[] {
@@ -76,10 +76,10 @@ export function requireUnused(file: string): void {
   }
 }
 
-/** The file of the log of a database that is open, or was not closed. */
+/** The log file (WAL) of a database; it exists while the database is open, or if it was not closed. */
 export const logOf = (file: string): string => `${file}-wal`
 
-/** Moves a file to the name of another, and that one to the name `aside`, so that they survive a power loss. */
+/** Replaces a file by another, and keeps the replaced file under the name `aside`; both survive a power loss. */
 export function moveInto(part: string, file: string, aside: string | null): void {
   syncPath(part)
   if (aside !== null) {

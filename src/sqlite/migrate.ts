@@ -83,7 +83,7 @@ export function migrateSqlite(site: SqliteMigrationContext): MigrationResult {
 
 /**
  * Waits until each node that seems lost has reported its presence again, for at most the time in which a running node
- * reports, and deletes those that did not: after the clock was set, running nodes seem lost too. Holds no lock while it
+ * reports, and deletes those that did not: after a jump of the clock, running nodes seem lost too. Holds no lock while it
  * waits.
  */
 function waitForNodes({ run, world }: SqliteMigrationContext, name: string): void {

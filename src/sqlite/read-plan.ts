@@ -26,7 +26,7 @@ export interface SqliteReadDeps {
   readonly snapshot: Snapshot
   /** Null for a database in memory, which no other thread can see. */
   readonly reader: ThreadReader | null
-  /** Starts a thread for one reading; null for a database in memory. */
+  /** Starts a thread that reads one whole list; null for a database in memory. */
   readonly ownReader: (() => ThreadReader) | null
   readonly readings: Readings
   /** Totals, each with the write count of its collection. */
@@ -34,7 +34,7 @@ export interface SqliteReadDeps {
   readonly counts: WriteCounts
   /** Rows by `rowName`; a write of another process clears them. */
   readonly rows: Remembered<FoundRow, null>
-  /** The collections that have had a sum which does not fit 64 bits. */
+  /** The collections with a sum that did not fit 64 bits. */
   readonly wide: Set<string>
   /** How long a list may take, and a write may wait for the lock of the file, in milliseconds. */
   readonly patience: number
@@ -45,24 +45,24 @@ export interface SqliteReadDeps {
 type ReadOnlyPlan = Exclude<Plan, WritePlan>
 
 /** Reads rows and total from one snapshot. R54 */
-export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
-  looking.snapshot.within(() => {
-    if (plan.do === 'list' && plan.whole) return readWhole(looking, plan)
-    if (plan.do === 'list') return plan.summary ? readSummary(looking, plan, plan.summary) : readList(looking, plan)
-    return plan.do === 'read' && !plan.embeds ? readWithJoined(looking, plan) : readInLoop(looking, plan)
+export const runSqliteRead = (deps: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
+  deps.snapshot.within(() => {
+    if (plan.do === 'list' && plan.whole) return readWhole(deps, plan)
+    if (plan.do === 'list') return plan.summary ? readSummary(deps, plan, plan.summary) : readList(deps, plan)
+    return plan.do === 'read' && !plan.embeds ? readWithJoined(deps, plan) : readInLoop(deps, plan)
   })
 
 const readInLoop = ({ context, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>
   runSteps(perform(context, plan), run)
 
 /** Reads a row with its joined rows, each from the cache if possible. */
-function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Outcome {
-  const own = readRow(looking, plan)
+function readWithJoined(deps: SqliteReadDeps, { joined, ...plan }: Read): Outcome {
+  const own = readRow(deps, plan)
   if (own.is !== 'found' || joined === undefined) return own
   const document = JSON.parse(own.doc) as Record<string, unknown>
   const others = joined.map((one) => {
-    const key = joinedKey(preparedCollection(looking.context, one.collection), one, document, plan.key.account)
-    const other = key && readRow(looking, { ...plan, collection: one.collection, key })
+    const key = joinedKey(preparedCollection(deps.context, one.collection), one, document, plan.key.account)
+    const other = key && readRow(deps, { ...plan, collection: one.collection, key })
     return other?.is === 'found' ? { doc: joinedText(one, other), revision: other.revision } : null
   })
   return { ...own, document, joined: others }
@@ -72,60 +72,59 @@ function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Out
 export const rowName = (context: StoreContext, { collection, key }: Pick<Read, 'collection' | 'key'>): string =>
   `${collection} ${tombstoneId(preparedCollection(context, collection).collection, key)}`
 
-function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
-  if (plan.rights) return readInLoop(looking, plan)
-  const name = rowName(looking.context, plan)
-  const before = looking.rows.get(name, null)
+function readRow(deps: SqliteReadDeps, plan: Read): Outcome {
+  if (plan.rights) return readInLoop(deps, plan)
+  const name = rowName(deps.context, plan)
+  const before = deps.rows.get(name, null)
   if (before) return before
-  const outcome = readInLoop(looking, plan)
-  if (outcome.is === 'found') looking.rows.put(name, null, outcome, outcome.doc.length + (outcome.hidden?.length ?? 0))
+  const outcome = readInLoop(deps, plan)
+  if (outcome.is === 'found') deps.rows.put(name, null, outcome, outcome.doc.length + (outcome.hidden?.length ?? 0))
   return outcome
 }
 
-/** SQLite refuses a sum that does not fit 64 bits; halves are added then, from now on at once. */
+/** SQLite refuses a sum that does not fit 64 bits. Then the sum is read in halves, and later sums of the collection too. */
 function readSummary(
-  looking: SqliteReadDeps,
+  deps: SqliteReadDeps,
   plan: ListRows,
   summary: NonNullable<ListRows['summary']>,
 ): Outcome | Promise<Outcome> {
-  const byHalves = (): Outcome | Promise<Outcome> =>
-    readList(looking, { ...plan, summary: { ...summary, halves: true } })
+  const byHalves = (): Outcome | Promise<Outcome> => readList(deps, { ...plan, summary: { ...summary, halves: true } })
   const addHalves = (error: unknown) => {
     if ((error as Error).message !== 'integer overflow') throw error
-    looking.wide.add(plan.collection)
+    deps.wide.add(plan.collection)
     return byHalves()
   }
-  if (looking.wide.has(plan.collection)) return byHalves()
+  if (deps.wide.has(plan.collection)) return byHalves()
   try {
-    const rows = readList(looking, plan)
+    const rows = readList(deps, plan)
     return rows instanceof Promise ? rows.catch(addHalves) : rows
   } catch (error) {
     return addHalves(error)
   }
 }
 
-/** Reads all rows on a thread of its own; those of a database in memory, which no other thread can see, at once. */
-function readWhole(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
-  const { context, patience, world, ownReader } = looking
-  if (ownReader === null) return pagesAtOnce(context, plan, (page) => readInLoop(looking, page))
-  return looking.readings.open(plan, () => {
+/** Reads all rows on a separate thread. A database in memory, which no other thread can see, is read at once. */
+function readWhole(deps: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
+  const { context, patience, world, ownReader } = deps
+  if (ownReader === null) return pagesAtOnce(context, plan, (page) => readInLoop(deps, page))
+  return deps.readings.open(plan, () => {
     const { run, close } = ownReader()
     return { read: (page) => run(perform(context, page), world.monotonic() + patience), close }
   })
 }
 
-function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
-  const { context, reader } = looking
+function readList(deps: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
+  const { context, reader } = deps
   const own = context.collections.get(plan.collection) as PreparedCollection
-  const total = plan.countTo === null ? null : knownTotal(looking, plan)
+  const total = plan.countTo === null ? null : knownTotal(deps, plan)
   if (reader !== null && !isBounded(own.collection, resolveList(context, plan), context.dialect))
-    return readListOnThread(looking, plan, reader, total)
-  if (total !== undefined) return withTotal(readInLoop(looking, { ...plan, countTo: null }), total)
+    return readListOnThread(deps, plan, reader, total)
+  if (total !== undefined) return withTotal(readInLoop(deps, { ...plan, countTo: null }), total)
   if (reader === null || (plan.countTo as number) <= maxCountInLoop)
-    return rememberTotal(looking, plan, readInLoop(looking, plan))
-  const outcome = readInLoop(looking, { ...plan, countTo: maxCountInLoop })
-  if (outcome.is === 'page' && outcome.total === null) return readListOnThread(looking, plan, reader, undefined)
-  return rememberTotal(looking, plan, outcome)
+    return rememberTotal(deps, plan, readInLoop(deps, plan))
+  const outcome = readInLoop(deps, { ...plan, countTo: maxCountInLoop })
+  if (outcome.is === 'page' && outcome.total === null) return readListOnThread(deps, plan, reader, undefined)
+  return rememberTotal(deps, plan, outcome)
 }
 
 /**
@@ -133,12 +132,12 @@ function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Ou
  * in between; otherwise rows and total are read again together. R54
  */
 async function readListOnThread(
-  looking: SqliteReadDeps,
+  deps: SqliteReadDeps,
   plan: ListRows,
   reader: ThreadReader,
   total: number | null | undefined,
 ): Promise<Outcome> {
-  const { context, snapshot, counts, patience, world } = looking
+  const { context, snapshot, counts, patience, world } = deps
   const until = world.monotonic() + patience
   const before = counts.mark([plan.collection])
   const isStill = (): boolean => {
@@ -151,7 +150,7 @@ async function readListOnThread(
     if (isStill()) return withTotal(rows, total)
   }
   const outcome = await reader.run(perform(context, plan), until)
-  return isStill() ? rememberTotal(looking, plan, outcome) : outcome
+  return isStill() ? rememberTotal(deps, plan, outcome) : outcome
 }
 
 type TotalDeps = Pick<SqliteReadDeps, 'totals' | 'counts'>

@@ -7,14 +7,14 @@ import { isBusy, maxLockWait } from './failure.ts'
 import { fileOf } from './open.ts'
 import { openFile } from './sqlite.ts'
 
-/** Waits for other processes, as long as any write does. */
+/** Waits for locks of other processes as long as other writes do. */
 export function scrubSqlite(url: string, world: World): void {
   const file = fileOf(url)
   if (file === ':memory:') return
   const db = openFile(file, world)
   try {
     mergeWords(db)
-    db.exec('PRAGMA temp_store = FILE; VACUUM') // the copy that it makes may not fit into memory
+    db.exec('PRAGMA temp_store = FILE; VACUUM') // VACUUM makes a copy that may not fit into memory
     cutLog(db, world)
   } catch (cause) {
     const isHeld = isBusy(cause) || cause instanceof LogInUse
@@ -28,7 +28,7 @@ export function scrubSqlite(url: string, world: World): void {
 
 class LogInUse extends Error {}
 
-/** An index of words keeps deleted words until its parts are merged. */
+/** Merges the parts of each index of words, as deleted words stay in them until then. */
 function mergeWords(db: DatabaseSync): void {
   const indexes = db.prepare(`SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'`).all()
   for (const { name } of indexes) {
@@ -37,7 +37,7 @@ function mergeWords(db: DatabaseSync): void {
   }
 }
 
-/** Empties the log. A process that reads an old state of it keeps it meanwhile. */
+/** Empties the log (WAL). It cannot be emptied while a process reads an old state from it. */
 function cutLog(db: DatabaseSync, { monotonic, block }: World): void {
   const cut = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
   for (const until = monotonic() + maxLockWait; ; block(50)) {

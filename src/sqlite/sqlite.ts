@@ -54,7 +54,7 @@ export function openFile(file: string, world: World): DatabaseSync {
   }
 }
 
-/** Lets others read while a transaction writes. The mode stays in the file, so that a file of something else does not get it. */
+/** Lets other connections read while a transaction writes. The mode is stored in the file, so files of other programs must not get it. */
 const walMode = 'PRAGMA journal_mode = WAL'
 export const useWal = (db: DatabaseSync, world: World): void => retryWhileLocked(() => db.exec(walMode), world)
 
@@ -122,7 +122,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     rows.clear()
     totals.clear()
   })
-  const looking = {
+  const reading = {
     context,
     run,
     snapshot,
@@ -136,7 +136,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     patience,
     world,
   }
-  const writes = batchedWrites({ ...looking, db })
+  const writes = batchedWrites({ ...reading, db })
   const presence = nodePresence({
     world,
     dialect: sqliteDialect,
@@ -155,18 +155,18 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     snapshot.end()
     try {
       time.save()
-    } catch {} // locked: left to the next one
+    } catch {} // locked: the next save stores the time
   }
   if (file !== null) saveTime()
   const stopSaving = file === null ? null : world.every(saveInterval, saveTime)
   const execute = (plan: Plan): Outcome | Promise<Outcome> => {
     if (isWritePlan(plan)) return writes.join(plan)
     try {
-      const outcome = runSqliteRead(looking, plan)
+      const outcome = runSqliteRead(reading, plan)
       return outcome instanceof Promise ? outcome.catch(throwFailure) : outcome
     } catch (error) {
       if (!isBusy(error)) throw sqliteFailure(error)
-      return retryWhileBusy(() => runSqliteRead(looking, plan), looking)
+      return retryWhileBusy(() => runSqliteRead(reading, plan), reading)
     }
   }
   const behind = (): boolean => {
@@ -176,7 +176,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
       throw sqliteFailure(error)
     }
   }
-  /** If the file cannot be read, nothing is cached, and the read that follows fails with the cause. */
+  /** If the file cannot be read, nothing is cached, and the next read fails with the cause. */
   const mark = (names: readonly string[]): string | null => {
     try {
       return counts.mark(names)

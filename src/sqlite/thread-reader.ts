@@ -22,7 +22,7 @@ export interface ThreadReader {
 
 /** How many jobs may wait; each also fails at its deadline. */
 const maxQueue = 1000
-/** In MB. The objects of the thread are short-lived; the default of Node is up to 96. */
+/** In MB. A small young generation is enough for the short-lived objects of the thread; the default of Node is up to 96. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 const maxThreads = 3
 
@@ -146,15 +146,15 @@ function statementRunnerOn(
   let first = begins
   return ({ text, values }) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly ResultRow[]>()
-    const heard = ({ rows, error }: ThreadReply) =>
+    const onMessage = ({ rows, error }: ThreadReply) =>
       rows ? resolve(rows) : reject(Object.assign(new Error(error?.message), error))
     const failed = (cause: unknown) => reject(readerUnavailable(cause))
     const ended = () => failed(new Error('The reading thread ended.'))
-    thread.on('message', heard).on('error', failed).on('exit', ended)
+    thread.on('message', onMessage).on('error', failed).on('exit', ended)
     thread.postMessage({ text, values, first } satisfies ThreadRequest)
     first = false
     return within(world, Math.max(0, until - world.monotonic()), promise, () => {
       throw listTimeout()
-    }).finally(() => thread.off('message', heard).off('error', failed).off('exit', ended))
+    }).finally(() => thread.off('message', onMessage).off('error', failed).off('exit', ended))
   }
 }

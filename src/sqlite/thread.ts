@@ -21,7 +21,7 @@ parentPort?.on('message', (request: ThreadRequest) => {
   else endSnapshot()
 })
 
-/** The statements of this thread's connection; most lists differ only in their values. */
+/** The prepared statements of this thread's connection, as most lists differ only in their values. */
 const prepared = new Memo<string, StatementSync>(100)
 
 const prepareOnce = (text: string): StatementSync => prepared.get(text) ?? prepared.set(text, db.prepare(text))

@@ -8,9 +8,9 @@ export interface WriteCounts {
   /** Changes with every write to the collections, also by other processes. */
   readonly mark: (collections: readonly string[]) => string
   readonly add: (written: WriteNotice) => void
-  /** Whether the writes since a count leave a list as it was. */
+  /** Whether the writes since a count do not affect a list. */
   readonly leave: (listed: ListedRows, since: number) => boolean
-  /** The same since a mark of its collection alone. */
+  /** As `leave`, since a mark of the list's collection alone. */
   readonly leaveSince: (listed: ListedRows, mark: string) => boolean
 }
 

@@ -64,7 +64,7 @@ export function combinedCreate(
 interface CreatedParts {
   readonly revision: number
   readonly hidden: string | null
-  /** Null if none is recorded. */
+  /** Null if no event is recorded. */
   readonly event: EventValues | null
 }
 
@@ -73,7 +73,7 @@ interface NewRow {
   readonly collection: Collection
   readonly targets: readonly Collection[]
   readonly claimed: boolean
-  /** One of the events that such statements record. */
+  /** A sample of the events that these statements record. */
   readonly event: EventValues | null
 }
 

@@ -26,8 +26,8 @@ import {
 } from './combined.ts'
 
 /**
- * The deletion of a row to which no other refers, as one statement; it deletes nothing and returns no row if the row has
- * another revision. Null if it needs more statements, as nodes of another declaration keep something of the row.
+ * The deletion of a row to which no other row refers, as one statement; it deletes nothing and returns no row if the row has
+ * another revision. Null if it needs more statements, because the row has values for nodes of another declaration.
  */
 export function* combinedRemove(
   context: StoreContext,
@@ -62,7 +62,7 @@ export function* combinedRemove(
 const isRemembered = ({ leavesTombstones }: Collection, event: EventValues | null): boolean =>
   leavesTombstones || event !== null
 
-/** Whether the event of a deletion has no further rows: neither joined ones, nor its own for nodes of other declarations. */
+/** Whether the event of a deletion has no further rows: no joined rows, and no row of its own for nodes of other declarations. */
 const isCompleteEvent = ({ eventJoins }: PreparedCollection, current: FoundRow): boolean =>
   eventJoins.length === 0 && (current as Partial<ViewedRow>).view == null
 

@@ -74,9 +74,9 @@ export function combinedUpdate(
   })
 }
 
-/** What a statement that records the events of its rows is made for. */
+/** The parameters of a statement that records the events of its rows. */
 interface RecordedRows {
-  /** One of the events: all have its type, resource and action, and differ in the rest. */
+  /** One of the events, as a sample: all have the same type, resource and action. */
   readonly event: EventValues
   readonly collection: Collection
   /** The indexes of the first key value, the shape, the document, and the first of the event's own values. */
@@ -95,7 +95,7 @@ export const ownEventValues = ({ id, at, caller, ledgers }: EventValues): readon
   ledgers.history ? [id, at, caller] : [id, at]
 export const ownEventTypes = ({ ledgers }: EventValues): readonly ListType[] =>
   ledgers.history ? ['text', 'bigint', 'text'] : ['text', 'bigint']
-/** The part of a statement's name that tells where it records. */
+/** The part of a statement's name that identifies the tables that it records in. */
 export const recordingName = ({ ledgers: { events, history } }: EventValues): string =>
   `with its${events ? ' event' : ''}${history ? ' revision' : ''}`
 
@@ -151,7 +151,7 @@ export interface PageExtras {
   readonly countTo: number | null
 }
 
-/** The result of a statement, and whether other key ranges have a row and how many rows match. */
+/** Adds to the result of a statement whether other key ranges have a row, and how many rows match. */
 export function pageWithExtras(
   { text, values }: Statement,
   collection: Collection,

@@ -8,7 +8,7 @@ import type { Create } from '../flow/plan.ts'
 import { type CoalescedStatement, plainStatement, type Statement } from '../sql/statements.ts'
 import { createAfterwards, createdAlone, loneCreation } from './write-row.ts'
 
-/** A creation that waits for its statement. */
+/** A creation whose single statement has not run yet. */
 interface LoneCreation {
   readonly plan: Create
   readonly values: Statement['values']
@@ -40,7 +40,7 @@ export function* performCreations(
   return refused ?? { is: 'several', outcomes }
 }
 
-/** Runs the statements of lone creations as one, which returns the ids of new rows; most are done then. */
+/** Combines the statements of lone creations into one, which returns the ids of new rows. Most creations need no other statement. */
 function* writeAlike(
   context: StoreContext,
   alike: readonly LoneCreation[],
@@ -74,7 +74,7 @@ function* finish(steps: Steps<Outcome>, outcomes: Outcome[]): Steps<Outcome | nu
   return null
 }
 
-/** Each creation behind a savepoint, so that what a refused one has written is undone. */
+/** Performs each creation behind a savepoint, so that the writes of a refused one are undone. */
 export function* performApart(
   context: StoreContext,
   plans: readonly Create[],

@@ -17,14 +17,14 @@ import { writeRow } from './write-row.ts'
 /** The last state of the rows that a write and its effects wrote, by name. */
 type LastStates = Map<string, WrittenRow>
 
-/** What a write and its effects share. */
-interface EffectCourse {
+/** The state that a write and its effects share. */
+interface EffectRun {
   readonly last: LastStates
-  /** Changes that are joined into one for each row, as a total may follow from several rows. They are made last. */
+  /** Changes that are joined into one for each row, as a total may follow from several rows. They are performed last. */
   readonly joined: Map<string, { readonly effect: RowChange; readonly locked: ReadResult | undefined }>
 }
 
-const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
+const newCourse = (): EffectRun => ({ last: new Map(), joined: new Map() })
 
 /**
  * With `held`, the rows that effects are decided from are locked when they are read. The outcome has the last state of the
@@ -35,7 +35,7 @@ export function* writeWithEffects(
   proposed: RowWrite,
   current: ReadResult | null,
   held: boolean,
-  outer: EffectCourse | null = null,
+  outer: EffectRun | null = null,
 ): Steps<Outcome> {
   let plan = proposed
   const context = ofService(callerContext)
@@ -56,18 +56,18 @@ export function* writeWithEffects(
   const course = outer ?? newCourse()
   const { last } = course
   const rows = yield* lockRows(context, plan, effects)
-  for (const one of effects.filter(isListCheck)) yield* performListCheck(context, one) // before this changes the list itself
+  for (const one of effects.filter(isListCheck)) yield* performListCheck(context, one) // before the write changes it
   const outcome = yield* withoutAutocommit(writeRow(callerContext, plan, current))
   if (!isCommitted(outcome)) return outcome
   noteState(context, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(context, plan))
   const refusal = yield* performEffects(context, effects, rows, outer, course)
-  yield* recordEventRows(context, plan, current, outcome) // as the effects left these rows
+  yield* recordEventRows(context, plan, current, outcome) // with the state of these rows after the effects
   return refusal ?? (yield* followRemoved(context, lastState(context, plan, outcome, last), outer))
 }
 
-/** What follows from a write is done by the service itself, also with rows that do not exist for the caller. */
+/** The service itself carries out effects, also on rows that do not exist for the caller. */
 const ofService = (context: StoreContext): StoreContext =>
   context.rights ? { ...context, rights: undefined } : context
 
@@ -117,7 +117,7 @@ function* decideConsequences(
 }
 
 /** Performs the consequences of rows that a cascade removed. */
-function* followRemoved(context: StoreContext, outcome: Outcome, outer: EffectCourse | null): Steps<Outcome> {
+function* followRemoved(context: StoreContext, outcome: Outcome, outer: EffectRun | null): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
   const course = outer ?? newCourse()
   const effects: Effect[] = []
@@ -131,8 +131,8 @@ function* performEffects(
   context: StoreContext,
   effects: readonly Effect[],
   rows: Map<string, ReadResult>,
-  outer: EffectCourse | null,
-  course: EffectCourse,
+  outer: EffectRun | null,
+  course: EffectRun,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
     if (!isRowChange(effect)) {
@@ -149,15 +149,15 @@ function* performEffects(
   return outer ? null : yield* performJoined(context, course)
 }
 
-function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectCourse): void {
+function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectRun): void {
   const earlier = joined.get(name)
   const acts = [...(earlier?.effect.joins?.acts ?? []), ...(effect.joins?.acts ?? [])]
   const all = earlier && effect.joins ? { ...earlier.effect, ...effect, ...effect.joins.change(acts) } : effect
   joined.set(name, { effect: all, locked: earlier?.locked ?? rows.get(name) })
 }
 
-/** Makes the joined changes, and those that follow from them, as totals of totals. */
-function* performJoined(context: StoreContext, course: EffectCourse): Steps<Outcome | null> {
+/** Performs the joined changes and their own effects, as totals of totals. */
+function* performJoined(context: StoreContext, course: EffectRun): Steps<Outcome | null> {
   for (let [next] = course.joined; next; [next] = course.joined) {
     const [name, { effect, locked }] = next
     course.joined.delete(name)
@@ -173,18 +173,18 @@ function* performChange(
   context: StoreContext,
   effect: RowChange,
   rows: Map<string, ReadResult>,
-  course: EffectCourse,
+  course: EffectRun,
 ): Steps<Outcome | null> {
   const name = rowName(context, effect)
   const [locked, written] = [rows.get(name), course.last.get(name)]
-  // An earlier effect may have written the row, as a new child changes the total of its parent.
+  // An earlier effect may have written the row, as when a new child changes the total of its parent.
   const isCurrent = locked && (written === undefined || written.revision === locked.revision)
   const current = isCurrent ? locked : yield* readRow(context, effect, true)
   const before = locked ?? current
   const { collection, expectedRevision = before.revision } = effect
   if (expectedRevision !== before.revision) throw rowConflict(collection)
   const write = effect.change(current, before)
-  if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
+  if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on the row has to read it again
   const outcome = yield* withoutAutocommit(writeWithEffects(context, write, current, true, course))
   if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
   return isCommitted(outcome) ? null : outcome

@@ -107,7 +107,7 @@ function* readRowsById(
 
 const pairName = (owner: string, id: string): string => `${encodeURIComponent(owner)}/${encodeURIComponent(id)}`
 
-/** Finds pairs by their names, those of an owner and another row. */
+/** Finds the pairs of given owners with given rows. */
 function* readPairs(
   context: StoreContext,
   { collection, account }: RowEmbed,

@@ -147,7 +147,7 @@ function* readJoinedRow(
   return viewed && { doc: joinedText(one, viewed), revision: viewed.revision }
 }
 
-/** With `isStored`, values of the row are stored elsewhere. It is locked then, so that an erasure of it finds them. */
+/** With `isStored`, values of the row will be stored elsewhere: then the row is locked, so that an erasure of it finds them. */
 function* viewJoinedRow(
   context: StoreContext,
   one: RowJoin,

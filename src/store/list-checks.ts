@@ -10,7 +10,8 @@ import { distantReferences, lockReferrers } from './read-family.ts'
 import { readPage } from './read-page.ts'
 
 /**
- * Locks a list below an owner by the owner's row, which each new child locks too, and by the rows of its children. Any other
+ * Locks a list below an owner by locking the row of the owner, which each new child locks too, and the rows of its children.
+ * Any other
  * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
  * further lock.
  */

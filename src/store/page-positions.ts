@@ -69,7 +69,7 @@ export interface PagePart {
   readonly otherSide: boolean | null
   /** How many rows match, up to a limit; null if this was not queried with the rows. */
   readonly total: number | null
-  /** Where to go on if rows were left out that no longer match. */
+  /** The position to continue from if rows were left out because they no longer match. */
   readonly resume?: Cells
 }
 
@@ -132,6 +132,6 @@ export function areSameShape({ alike }: PreparedCollection, oldest: number, newe
   return true
 }
 
-/** How many rows a list has whose last page was read; null if it may have others. */
+/** The total of a list, known from its last page; null if it may have more rows. */
 export const totalOfLastPage = ({ window }: ListRows, count: number, more: boolean): number | null =>
   more || window.from !== 'offset' || (count === 0 && window.offset > 0) ? null : window.offset + count

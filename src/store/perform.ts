@@ -106,7 +106,7 @@ function* performPlan(context: StoreContext, plan: Plan, held: boolean): Steps<O
   }
 }
 
-/** An idempotency key is checked before other rows may refuse the creation. The row is answered as effects left it. R99 */
+/** An idempotency key is checked before other rows may refuse the creation. The answer has the row after all effects. R99 */
 function* performCreation(context: StoreContext, plan: Create, held: boolean): Steps<Outcome> {
   const { claim, consequences, key, parent, time } = plan
   if (claim === null || !consequences) return yield* writeWithEffects(context, plan, null, held)
@@ -119,7 +119,7 @@ function* performCreation(context: StoreContext, plan: Create, held: boolean): S
   return outcome
 }
 
-/** The creation without its key, which was taken already. */
+/** The creation without its key, which has been claimed already. */
 function withoutClaim(plan: Create): Create {
   const { consequences } = plan
   if (!consequences) return { ...plan, claim: null }
@@ -145,7 +145,7 @@ function* performDecision(context: StoreContext, plan: Decide, held: boolean): S
   return outcome
 }
 
-/** A failure of one plan is a refusal of all: `next` throws it, and the transaction is rolled back. */
+/** If one plan fails, `next` throws its refusal, and the whole transaction is rolled back. */
 function* performSequence(given: StoreContext, plan: Sequence, held: boolean): Steps<Outcome> {
   const context: StoreContext = plan.claim?.keeps ? { ...given, keepsAnswer: true } : given
   const taken = plan.claim && (yield* takeClaim(context, plan, plan.claim))

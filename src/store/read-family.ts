@@ -95,13 +95,13 @@ export function* readListed(
   }
 }
 
-/** A row that others refer to, and how those of one collection do. */
+/** A row that others refer to, and how rows of one collection refer to it. */
 interface ReferredTo {
   readonly target: Collection
   readonly dependent: Dependent
 }
 
-/** On a sharded database, what a column refers to, if the rows that have it may be on other shards. */
+/** On a sharded database, the reference of a column, if the rows with that value may be on other shards. */
 export function distantReferences(
   { collections, dialect }: StoreContext,
   name: string,

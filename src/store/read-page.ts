@@ -41,17 +41,14 @@ import {
 /** The limit for all cached totals together, in characters of their `countKey`. */
 export const mostTotals = 262_144
 
-/**
- * How a list is read: row by row, or aggregated to one text by the database, which works only if all rows have the current
- * shape.
- */
+/** How a list is read: row by row, or aggregated to one text by the database, which works only if all rows have the current shape. */
 interface ListContext {
   readonly context: StoreContext
   readonly own: PreparedCollection
   /** With slots for the values that differ between callers, owners and positions. */
   readonly plan: ListRows
   readonly rowByRow: boolean
-  /** The values of the first slots. */
+  /** The values of the slots for the account and the owner. */
   readonly given: Cells
 }
 
@@ -100,7 +97,7 @@ function withSlots(plan: ListRows, { distribute }: Dialect): Pick<ListContext, '
   }
 }
 
-/** The rows of the window and one more, which shows whether others follow. */
+/** The rows of the window and one more, which shows whether more rows follow. */
 const readWindow = (reach: ListWithExtras): Steps<PagePart> => {
   const { window } = reach.plan
   return window.from === 'offset' ? readFromOffset(reach, window.offset) : readFromPosition(reach, window)
@@ -272,10 +269,7 @@ function extrasOf({ dialect }: StoreContext, plan: ListRows): PageExtras | null 
   }
 }
 
-/**
- * Whether there are rows before and after the page. The side that a cursor came from is checked, as its rows may be deleted
- * by now.
- */
+/** Whether there are rows before and after the page. The side that a cursor came from is checked, as its rows may be deleted by now. */
 function* findNeighbours(
   { context, own, plan, given }: ListContext,
   { first, last, otherSide }: PageEnds,

@@ -14,7 +14,7 @@ import { withJoinedRows } from './joined.ts'
 
 /**
  * Reads a row. With `held` or `lock`, it is locked until the transaction ends; others can share the lock of `lock`. With
- * `decides`, a write is decided from it: the owner of an absent row cannot be deleted meanwhile.
+ * `decides`, a write is decided from the row: then the owner of an absent row cannot be deleted meanwhile.
  */
 export function* readRow(
   context: StoreContext,

@@ -1,4 +1,4 @@
-/** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The store. */
+/** Removes a row and its dependents, or returns which dependents prevent it, and leaves tombstones. The store. */
 
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { readWaiting } from '../catalog/old-nodes.ts'
@@ -44,13 +44,13 @@ function* removeAtOnce(context: StoreContext, plan: Remove, statement: Statement
  */
 function* removeWithDependents(context: StoreContext, plan: Remove, combined: Statement | null): Steps<Outcome> {
   const { time } = plan
-  const going = yield* collectRows(context, plan, context.dialect.rowLocks !== null)
-  if ('is' in going) return going
-  const [first] = going.values()
-  if (combined && going.size === 1) return yield* removeAtOnce(context, plan, combined)
+  const toRemove = yield* collectRows(context, plan, context.dialect.rowLocks !== null)
+  if ('is' in toRemove) return toRemove
+  const [first] = toRemove.values()
+  if (combined && toRemove.size === 1) return yield* removeAtOnce(context, plan, combined)
   const consequences: Consequences[] = []
-  const joined = yield* joinedRowsOfDeletions(context, going.values())
-  for (const row of going.values()) {
+  const joined = yield* joinedRowsOfDeletions(context, toRemove.values())
+  for (const row of toRemove.values()) {
     if (row !== first) consequences.push(...(yield* consequencesFor(context, row, plan)))
     const own = preparedCollection(context, row.collection.name)
     const values = [...rowKeyValues(row.collection, row.key, context.dialect), row.revision]
@@ -69,19 +69,22 @@ function* removeWithDependents(context: StoreContext, plan: Remove, combined: St
     if (row.collection.leavesTombstones)
       yield* writeTombstone(context, row.collection, row.key, { revision: last, time })
   }
-  for (const row of sweepTargets(context, [...going.values()])) yield* sweepTombstones(context, row, time)
+  for (const row of sweepTargets(context, [...toRemove.values()])) yield* sweepTombstones(context, row, time)
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
 }
 
 /** How many rows of each collection a removal would delete, or why it would be refused. Locks nothing. */
 export function* findRemoved(context: StoreContext, { remove }: FindRemoved): Steps<Outcome> {
-  const going = yield* collectRows(context, remove, false)
-  if ('is' in going) return going
-  const rows = Map.groupBy(going.values(), (row) => row.collection.name)
+  const toRemove = yield* collectRows(context, remove, false)
+  if ('is' in toRemove) return toRemove
+  const rows = Map.groupBy(toRemove.values(), (row) => row.collection.name)
   return { is: 'removable', rows: new Map([...rows].map(([name, all]) => [name, all.length])) }
 }
 
-/** The rows that a removal deletes, by name, its own first; or the refusal. Unless it locks them, others may change meanwhile. */
+/**
+ * The rows that a removal deletes, by name, its own first; or the refusal. Without `locks`, other transactions may change
+ * them meanwhile.
+ */
 function* collectRows(
   context: StoreContext,
   plan: Remove,
@@ -89,29 +92,29 @@ function* collectRows(
 ): Steps<Outcome | ReadonlyMap<string, RowToRemove>> {
   const { key, revision, time } = plan
   const first: RowToRemove = { collection: preparedCollection(context, plan.collection).collection, key, revision }
-  const going = new Map([[rowNameOf(first), first]])
-  const refusal = yield* collectCascade(context, plan, locks, going)
+  const toRemove = new Map([[rowNameOf(first), first]])
+  const refusal = yield* collectCascade(context, plan, locks, toRemove)
   if (refusal) return refusal
-  for (const row of going.values()) {
+  for (const row of toRemove.values()) {
     for (const dependent of dependentsOf(row, 'restrict')) {
-      // One more than are removed: if there are that many, at least one of them stays.
-      const rows = yield* findReferring(context, row, dependent, { most: going.size + 1, time })
-      if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
+      // Reads one row more than will be removed: if there are so many, at least one of them stays and prevents the removal.
+      const rows = yield* findReferring(context, row, dependent, { most: toRemove.size + 1, time })
+      if (rows.some((below) => !toRemove.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
   }
-  return going
+  return toRemove
 }
 
-/** Adds the rows that a cascade removes to those that go already; returns why one of them has to stay. */
+/** Adds the rows that a cascade removes to the rows to remove; returns the refusal if one of them has to stay. */
 function* collectCascade(
   context: StoreContext,
   plan: Remove,
   locks: boolean,
-  going: Map<string, RowToRemove>,
+  toRemove: Map<string, RowToRemove>,
 ): Steps<Outcome | null> {
   const { key, time, takes } = plan
-  const owned = new Set(going.keys())
-  for (const row of going.values()) {
+  const owned = new Set(toRemove.keys())
+  for (const row of toRemove.values()) {
     if (locks) yield* lockRow(context, row)
     for (const dependent of dependentsOf(row, 'cascade'))
       for (const below of yield* findReferring(context, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
@@ -119,11 +122,11 @@ function* collectCascade(
         if (!dependent.pairs && !takes.has(name)) return { is: 'withheld', collection: name }
         const isOthers = account !== null && below.key.account !== key.account
         if (isOthers && !dependent.pairs) return { is: 'used', collection: name } // R170
-        if (!going.has(rowNameOf(below))) going.set(rowNameOf(below), below)
+        if (!toRemove.has(rowNameOf(below))) toRemove.set(rowNameOf(below), below)
         if (dependent.column !== null && dependent.column === ownerColumn(below, row)) owned.add(rowNameOf(below))
       }
   }
-  const others = [...going].flatMap(([name, row]) => (owned.has(name) ? [] : [row]))
+  const others = [...toRemove].flatMap(([name, row]) => (owned.has(name) ? [] : [row]))
   const kept = yield* findHeld(context, others, plan)
   return kept ? { is: 'used', collection: kept.collection.name } : null
 }
@@ -232,9 +235,7 @@ function* findReferringByLinks(
   return rows
 }
 
-/**
- * The account that both rows must have, if both collections have accounts: the same id in another account is another row.
- */
+/** The account that both rows must have, if both collections have accounts: the same id in another account is another row. */
 const sharedAccount = ({ collection, key }: RowToRemove, { account }: Collection): readonly (string | null)[] =>
   collection.account === null || account === null ? [] : [key.account]
 

@@ -13,8 +13,8 @@ import { readRow, readVisibleRow } from './read-row.ts'
 const mostScanned = 2000
 
 /**
- * Revisions, the newest first; the absent row if it has none and does not exist. Where access depends on rows, each revision is
- * judged by what the row was, and the first one that the caller sees after another has no changes from it.
+ * Revisions, the newest first; the absent row if it has none and does not exist. If access depends on rows, each revision is
+ * checked with the document at that time, and a revision after a hidden one is shown without changes.
  */
 export function* readRevisions(context: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
   const hidden = context.rights ? yield* hiddenRow(context, plan) : null
@@ -51,7 +51,7 @@ export function* readRevisions(context: StoreContext, plan: ReadRevisions): Step
   return { is: 'revisions', revisions: shown, next: before }
 }
 
-/** The row as absent, if it does not exist for the caller; a deleted one is judged by what it was. */
+/** The row as absent, if it does not exist for the caller; a deleted row is checked with its last document. */
 function* hiddenRow(context: StoreContext, plan: ReadRevisions): Steps<AbsentRow | null> {
   const current = yield* readVisibleRow(context, plan)
   const visible = context.rights?.visible
@@ -104,7 +104,7 @@ function ofRow({ dialect: { mark } }: StoreContext, collection: Collection, { ac
   return { values, where: ['resource', 'account', 'parent', 'item'].map((name, i) => `${name} = ${mark(i + 1)}`) }
 }
 
-/** The last number of a row that is created again, which its tombstone may no longer tell; 0 if none is kept. */
+/** The last revision number of a row that is created again, in case its tombstone is gone; 0 if no revision is kept. */
 export function* lastRevision(context: StoreContext, collection: Collection, key: RowKey): Steps<number> {
   const { where, values } = ofRow(context, collection, key)
   const [row] = yield { text: `SELECT max(revision) AS last FROM ${history} WHERE ${where.join(' AND ')}`, values }

@@ -59,7 +59,7 @@ function* createRow(context: StoreContext, plan: Create, current: ReadResult | n
   return yield* createInSteps(context, own, plan, { current, ledgers })
 }
 
-/** The statement of a creation that takes only this one, unless it returns no row; null for other creations. */
+/** The statement of a creation that needs only this one, unless it returns no row; null for other creations. */
 export function loneCreation(context: StoreContext, plan: Create): Statement | null {
   if (context.backlog || hasEffects(context, plan)) return null
   const own = preparedCollection(context, plan.collection)
@@ -89,7 +89,7 @@ const created = ({ row: { doc } }: Create, revision: number): Outcome => ({ is: 
 const leastRevision = ({ collection }: PreparedCollection, { time }: Create): number =>
   collection.retention === null ? 1 : time
 
-/** Creates a row by one statement, which writes nothing and returns no row if it is not enough; null if it never is. */
+/** Creates a row by one statement, which writes nothing and returns no row if further statements are needed; null if they always are. */
 function wholeCreation(
   context: StoreContext,
   own: PreparedCollection,
@@ -147,8 +147,8 @@ function* createInSteps(
 }
 
 /**
- * The refusal of an id that has been used. If not all rows exist for the caller, it does not reveal deleted ones, and with PUT
- * the item of a hidden one does not exist, as if another account had it.
+ * The refusal of an id that has been used. If not all rows exist for the caller, it does not reveal deleted ones, and a PUT
+ * on a hidden row is answered as if another account had the item.
  */
 function* usedId(
   context: StoreContext,

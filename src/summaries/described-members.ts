@@ -10,7 +10,7 @@ const partPatterns: Readonly<Record<TimePart, string>> = {
   year: '^[0-9]{4}$',
 }
 
-/** The members of each group. Values that are those of a field are described as the field is. */
+/** The members of each group. Values of a field are described like the field. */
 export const describedMembers = ({ groups, values }: Summary): DescribedMember[] => [
   { name: 'id', field: { kind: 'text', options: {} } },
   ...groups.map(({ member, path, part }) =>

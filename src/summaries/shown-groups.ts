@@ -11,7 +11,7 @@ import type { SummaryColumns } from './summary-columns.ts'
 
 type GroupValue = SummarizedGroup['values'][number]
 
-/** Makes the function that shows groups. Groups whose values are one value of an older version are one group there. */
+/** Makes the function that shows groups. Groups whose values are the same in an older version are combined there. */
 export function shownGroups(
   { own, shown }: ServedSummary,
   { numeric, places }: SummaryColumns,
@@ -64,11 +64,13 @@ const groupId = (members: readonly (readonly [name: string, value: unknown])[]):
     .join('&')
 
 function compareParts(a: string | null, b: string | null, isNumeric: boolean, nullsFirst: boolean): number {
-  if (a === null || b === null) return a === b ? 0 : (a === null) === nullsFirst ? -1 : 1
+  if (a === null && b === null) return 0
+  if (a === null) return nullsFirst ? -1 : 1
+  if (b === null) return nullsFirst ? 1 : -1
   return isNumeric ? compareCells(BigInt(a), BigInt(b)) : compareCells(a, b)
 }
 
-/** The groups with the values of a version; those that are the same there are joined. */
+/** Combines groups whose values are the same in the version. */
 function merged(
   groups: readonly SummarizedGroup[],
   shown: ServedSummary['shown'],

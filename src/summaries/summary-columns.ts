@@ -5,10 +5,10 @@ import type { ListRows, RowSummary, Term } from '../flow/plan.ts'
 import { listRules, type SortKey } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
 
-/** The first characters of a time that its day, month and year have. */
+/** How many first characters of a time are its day, month and year. */
 const lengths: Readonly<Record<TimePart, number>> = { day: 10, month: 7, year: 4 }
 
-/** What the database has to read for each function. */
+/** The reads that each function needs. */
 const readsOf = { sum: ['sum'], average: ['sum', 'filled'], min: ['least'], max: ['greatest'] } as const
 
 export interface SummaryColumns {

@@ -3,7 +3,7 @@
 export type Labels = Readonly<Record<string, string>>
 
 export interface Sample {
-  /** What follows the name of the family. */
+  /** The text after the name of the family. */
   readonly suffix: '' | '_total' | '_bucket' | '_count' | '_sum'
   readonly labels: Labels
   readonly value: number
@@ -20,7 +20,7 @@ export interface MetricFamily {
 }
 
 /** The labels of each value, in the order in which values are given. */
-interface Described {
+interface FamilyLabels {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
@@ -28,10 +28,10 @@ interface Described {
 
 /** Counts events by their labels. */
 export class Counter {
-  readonly #about: Described
+  readonly #about: FamilyLabels
   readonly #values = new Map<string, { readonly labels: Labels; value: number }>()
 
-  constructor(about: Described) {
+  constructor(about: FamilyLabels) {
     this.#about = about
   }
 
@@ -61,12 +61,12 @@ interface Distribution {
 
 /** Durations by their labels. */
 export class Histogram {
-  readonly #about: Described
+  readonly #about: FamilyLabels
   readonly #values = new Map<string, Distribution>()
   /** Another reader of each duration. */
   forward: ((seconds: number, labels: Labels) => void) | null = null
 
-  constructor(about: Described) {
+  constructor(about: FamilyLabels) {
     this.#about = about
   }
 
@@ -112,7 +112,7 @@ export class Histogram {
 const boundText = (bound: number | undefined): string =>
   bound === undefined ? '+Inf' : Number.isInteger(bound) ? `${bound}.0` : String(bound)
 
-const labelsOf = ({ labels }: Described, values: readonly string[]): Labels =>
+const labelsOf = ({ labels }: FamilyLabels, values: readonly string[]): Labels =>
   Object.fromEntries(labels.map((name, i) => [name, values[i] ?? '']))
 
 /** A family of one value without labels. */

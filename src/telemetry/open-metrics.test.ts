@@ -5,7 +5,7 @@ import { metricValue, readOpenMetrics } from '../../test/help/open-metrics.ts'
 import { Counter, Histogram, singleValue } from './metrics.ts'
 import { joinedFamilies, openMetricsText } from './open-metrics.ts'
 
-test('counters, gauges and histograms are written as OpenMetrics asks', () => {
+test('counters, gauges and histograms are written as OpenMetrics requires', () => {
   const counter = new Counter({ name: 'refusals', help: 'A "help"\nof two lines \\', labels: ['type'] })
   counter.add('a"b\\c\nd')
   counter.add('a"b\\c\nd')

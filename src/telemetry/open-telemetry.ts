@@ -58,7 +58,7 @@ function workSpans({ SpanStatusCode }: OpenTelemetryApi, tracer: Tracer) {
     tracer.startActiveSpan(name, (span) => {
       const end = (): void => span.end()
       const fail = (error: unknown): void => {
-        // Not its message, which can have values of the request.
+        // Without the message of the error, which can have values of the request.
         span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : 'error' })
         end()
       }
@@ -81,7 +81,10 @@ const answerAttributes = ({ status, refused }: Reply, route: string): Attributes
   ...(refused && { 'error.type': refused.problem.type }),
 })
 
-/** Gives the metrics to the API: durations as they are measured, other values when its SDK reads them, until the end. */
+/**
+ * Passes the metrics to the API: durations as they are measured, other values when its SDK reads them; until the returned
+ * function is called.
+ */
 export async function exportMetrics(
   { metrics }: OpenTelemetryApi,
   { histograms }: Telemetry,

@@ -18,7 +18,7 @@ export interface Tracing {
   readonly request: (call: Call, act: () => Promise<Reply>, observed: () => ObservedRequest) => Promise<Reply>
   /** A span for a run of a handler; it ends when the returned promise settles. Returns what `act` returns, the same promise. */
   readonly handler: <T>(name: string, act: () => T) => T
-  /** The same for a plan of the store, if a request or a handler has a span: plans are also carried out at intervals. */
+  /** As `handler`, for a plan of the store; only within a span of a request or a handler, as background work carries out plans too. */
   readonly plan: <T>(name: string, act: () => T) => T
 }
 
@@ -92,7 +92,7 @@ export class Telemetry {
     if (refused) this.#refusals.add(refused.problem.type)
   }
 
-  /** The same store, with its plans measured. */
+  /** A store that measures its plans. */
   measured(store: Store): Store {
     const run: Store['execute'] = (plan, follows) =>
       this.#measure(this.#plans, plan.do, () =>
@@ -105,7 +105,7 @@ export class Telemetry {
     return this.#measure(this.#handlers, name, () => (this.#tracing ? this.#tracing.handler(name, act) : act()))
   }
 
-  /** Returns the promise of `act` itself: stores know the writes under way by their promises. */
+  /** Returns the promise of `act` itself: stores identify pending writes by their promises. */
   #measure<T>(histogram: Histogram, label: string, act: () => T): T {
     const started = this.#world.monotonic()
     const note = (): void => histogram.observe(elapsedSince(this.#world, started), label)

@@ -43,7 +43,7 @@ describe('an operator at a terminal', () => {
       assert.equal(acts.length, 1)
     })
 
-  test('is not asked for if an answer would not be enough', async () => {
+  test('no question is asked if an answer would not be enough', async () => {
     const { acts, shown } = await asked('yes', [loss, misfit])
     assert.deepEqual([acts.length, shown], [1, ''])
   })

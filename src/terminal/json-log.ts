@@ -15,7 +15,7 @@ export function jsonLog(service: string, level: string): Log & FatalLog {
       base: { service },
       timestamp: timeField(),
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: pino.stdSerializers.errWithCause }, // otherwise the message has the text of the cause too, which ours have already
+      serializers: { err: pino.stdSerializers.errWithCause }, // our messages already have that of the cause
     },
     out,
   )
@@ -23,9 +23,7 @@ export function jsonLog(service: string, level: string): Log & FatalLog {
   return Object.assign(log, { info, written: out.written })
 }
 
-/**
- * Writes a line as pino does, but for plain data only, as that of requests is; that takes less than half of the time.
- */
+/** Writes a line as pino does, but for plain data only, as that of requests is; that takes less than half of the time. */
 function infoWriter(service: string, write: (line: string) => void): Log['info'] {
   const time = timeField()
   const own = `,"service":${JSON.stringify(service)},`
@@ -45,10 +43,7 @@ function timeField(): () => string {
   }
 }
 
-/**
- * Writes the lines of one turn at once, which halves the cost. If the reader stalls, lines are dropped instead of blocking
- * the service.
- */
+/** Writes the lines of one turn at once, which halves the cost. If the reader stalls, lines are dropped instead of blocking the service. */
 function bufferedStdout() {
   const { stdout: out } = process
   let text = ''

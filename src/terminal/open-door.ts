@@ -14,7 +14,7 @@ export async function openDoor(context: ServerContext, at: ListenPlace): Promise
   }
 }
 
-/** Serves the metrics, and explains why it cannot. */
+/** Serves the metrics. If that fails, the error explains why. */
 export async function openMetricsDoor(
   read: () => Promise<readonly MetricFamily[]>,
   at: ListenPlace,

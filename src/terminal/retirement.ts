@@ -13,7 +13,7 @@ import { isReleased } from '../versions/version-choice.ts'
 const aDay = 86_400_000
 
 /**
- * Checks before the first step of a change that no version with callers is left out. A node of the former declaration that
+ * Checks before the first step of a change that no version with callers is removed. A node of the former declaration that
  * restarts between the phases is not checked, as it retires nothing. R203.
  */
 export const retirementSurvey = (service: Service): Survey =>

@@ -10,7 +10,14 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { type ContentStore, type Ending, endAll, type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import {
+  type ContentStore,
+  endAll,
+  type Log,
+  type ServiceWorld,
+  type StoppablePart,
+  serviceWorld,
+} from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
@@ -68,7 +75,7 @@ function startDeliveries({ service, store, world, log }: ServerContext): () => P
 
 export interface RunOptions {
   readonly store: Store
-  /** Where contents of files are kept; a service without files needs none. */
+  /** The store of file contents; missing or null for a service without files. */
   readonly contents?: ContentStore | null
   /** Callers of fixed API keys, by the key. */
   readonly fixedCallers?: ReadonlyMap<string, Caller>
@@ -94,29 +101,29 @@ export interface RunOptions {
   readonly counting?: RedisLedger | undefined
 }
 
-/** A service that answers as soon as a server gives its context requests. */
+/** A running service: a server passes requests to its context. */
 export interface WorkingService {
   readonly context: ServerContext
   /** Reads its metrics; missing unless they are turned on. */
   readonly metrics?: () => Promise<readonly MetricFamily[]>
-  /** Starts timers, events, reactions and webhooks, when requests can be answered. */
+  /** Starts timers, events, reactions and webhooks; called when requests can be answered. */
   readonly begin: () => void
   /** Fails readiness; later answers end their connections. */
   readonly close: () => void
-  /** Ends all waiting and all streams, whose clients connect to another process. */
+  /** Ends all waiting requests and all streams, whose clients then connect to another process. */
   readonly endStreams: () => Promise<void>
   /** Ends its work, after the last answer, and closes the store. */
   readonly stop: () => Promise<void>
 }
 
-/** How often the service looks for due operations: those of other nodes, of schedules, and of a later time, in milliseconds. */
+/** How often the service looks for due operations, such as those of other nodes and of schedules, in milliseconds. */
 const jobInterval = 1000
 
 /** The worker of asynchronous operations; undefined if no operation is asynchronous. */
 const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
   hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
 
-/** The service with its handlers watched, and what ends that. */
+/** The service with its handlers watched, and the function that ends the watch. */
 async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | undefined) {
   const { name, ownHandlers, settings } = service
   if (!ownHandlers) return { service, unwatch: async () => {} }
@@ -130,7 +137,7 @@ async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | 
 
 /** Starts the parts of a service. If one fails, the parts before it end; the store stays open, as the caller has opened it. */
 export async function runService(declared: Service, options: RunOptions): Promise<WorkingService> {
-  const ends: Ending[] = []
+  const ends: StoppablePart[] = []
   try {
     return await startParts(declared, options, ends)
   } catch (error) {
@@ -139,7 +146,7 @@ export async function runService(declared: Service, options: RunOptions): Promis
   }
 }
 
-/** `ends` gets the end of each part, those of later parts first. */
+/** `ends` collects the ends of the parts; the part that started last ends first. */
 // long because: one line for each part of a start, in their order
 async function startParts(
   declared: Service,
@@ -153,7 +160,7 @@ async function startParts(
     privateTargets = false,
     ...options
   }: RunOptions,
-  ends: Ending[],
+  ends: StoppablePart[],
 ): Promise<WorkingService> {
   const { metrics = false, openTelemetry = false, ...rest } = options
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null

@@ -32,7 +32,7 @@ export async function openSandbox(service: Service): Promise<TrialService> {
     unrestricted: true,
   } as const
   const { server } = service.settings
-  const settings = { ...service.settings, server: { ...server, basePath: '' } } // requests are made of the bare paths
+  const settings = { ...service.settings, server: { ...server, basePath: '' } } // the requests are made without the base path
   const context: ServerContext = {
     service: { ...service, quotas: null, settings, choice: previewVersions(service.choice, 'all') },
     store,

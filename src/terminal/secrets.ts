@@ -18,7 +18,8 @@ export function peppersOf(service: Service, store: Store, needed = false): reado
   const peppers = secretsFromEnvironment('BYLAW_PEPPER')
   if (peppers.length > 0) return peppers
   if (process.env.NODE_ENV !== 'production') return [store.secret]
-  // Without a pepper no API key is accepted. The service does not need keys if all is public, or if it takes tokens.
+  // Without a pepper no API key is accepted. The service does not need keys if all operations are public, or if it accepts
+  // tokens.
   if (!needed && (!hasAccessRules(service) || service.settings.auth.tokens !== null)) return []
   throw commandError(
     'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is generated.',

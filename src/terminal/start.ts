@@ -23,7 +23,7 @@ import { openDoor } from './open-door.ts'
 import { type RunOptions, runService, type WorkingService } from './run-service.ts'
 import { currentHandler } from './watchdog.ts'
 
-/** Where the reference page is, and why it is not where it should be. */
+/** The URL of the reference page, with the reason if it differs from the declared path. */
 export function referencePlace({ pages, settings: { server } }: Service, url: string): string {
   const movedText = (name: 'docs' | 'problems') =>
     `; a resource has ${server.paths[name]}, so this is at ${pages[name]}: the setting server.paths.${name} names another path`
@@ -34,9 +34,7 @@ export interface RunningService {
   readonly url: string
   /** Reads its metrics; missing unless they are turned on. */
   readonly metrics?: WorkingService['metrics']
-  /**
-   * Fails readiness for a grace period, then refuses connections, finishes accepted requests, and closes the store. R186.
-   */
+  /** Fails readiness for a grace period, then refuses connections, finishes accepted requests, and closes the store. R186. */
   readonly stop: (times: StopTimes) => Promise<void>
 }
 
@@ -97,9 +95,9 @@ export function requireDatabaseFile(file: string): void {
 }
 
 /**
- * Opens the place of files; null for a service without files. Unless it is named it is beside the database; a database on a
- * server has no such place, and nodes with folders of their own would miss the files of others. With `require`, the
- * place is not written: a folder that does not exist is refused instead of made.
+ * Opens the place of files; null for a service without files. By default it is next to the file of the database. For a
+ * database on a server it must be named, as nodes with folders of their own would lack the files of other nodes. With
+ * `require`, a missing folder is refused instead of created.
  */
 export async function openContentsFor(
   service: Service,
@@ -164,8 +162,9 @@ export async function draftPlans(
 ): Promise<Omit<MigrationPlan, 'checksum' | 'name'>[]> {
   const last = plans.at(-1)?.to
   const before = last ? { layout: finishedLayout(last), former: null } : null
-  const dialect =
-    target === 'sqlite' ? sqliteDialect : (last ? last.spread : target === 'citus') ? citusDialect : postgresDialect
+  const isDistributed = last ? last.spread : target === 'citus'
+  const serverDialect = isDistributed ? citusDialect : postgresDialect
+  const dialect = target === 'sqlite' ? sqliteDialect : serverDialect
   const { after, steps } = await asCommandError(() => {
     refuseSearchOn(target, collectionsOf(service))
     return changeBetween(before, collectionsOf(service), dialect, tablesOf(service))
@@ -227,7 +226,8 @@ export function untilSignal(
       await exitProcess(1)
     }
     process.on('uncaughtException', die) // unhandled rejections arrive here too
-    // A worker may get a signal twice, from the primary and with its process group; only the primary decides to hurry.
+    // A worker may get a signal twice, from the primary and with its process group, so a second signal does not end it; the
+    // primary does.
     const member = !signals.includes('SIGINT')
     const again = (): unknown => !member && process.exit(1)
     const once = (): void => {

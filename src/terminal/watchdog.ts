@@ -88,7 +88,7 @@ const counted =
     }
   }
 
-/** Longer than two beats. The thread counts its own turns instead of the time: a process that is suspended has none. */
+/** Longer than two beats. The thread counts its own turns instead of time, as a suspended process has no turns. */
 const watchInterval = 250
 
 /** In the thread: names the handlers in progress when the event loop is blocked, and ends the process after a time. */
@@ -100,7 +100,7 @@ function watch({ cells, handlers, service, timeout, json }: WatchdogData): void 
       // Not by the log of the service, which the blocked thread writes.
       writeSync(1, json ? `${JSON.stringify(about)}\n` : `${level} ${msg} handlers=${running.join()}\n`)
     } catch {
-      // The reader of the log is gone.
+      // The pipe of the log is closed.
     }
   }
   setInterval(() => {

@@ -45,7 +45,7 @@ async function adoptTimer(context: AdoptContext, resource: Resource, timed: Time
   const [timer] = rowsIn(await store.execute(tablePlan(findTimer, marker)))
   const present = JSON.stringify([timed.from, timed.after, timed.at])
   if (timer?.failure === present) return
-  // With the same timing, and where rows may have entered the state since the start, running timers keep their time.
+  // Running timers keep their time if the timing is the same, or if rows may have entered the state since the start.
   const isSame = timer === undefined || timer.failure === adoptAgainMark + present
   const starts = isSame ? startMissingTimer : startTimer
   for (const state of timed.from) await adoptState(context, resource, timed, { state, starts })
@@ -69,7 +69,7 @@ async function adoptState(
     const plan: FamilyRead = { do: 'family', collection: resource.name, column, value: state, account: undefined, page }
     const { rows } = (await store.execute(plan)) as FamilyRows
     const due = world.due()
-    // Each row is locked: its transition may have taken place since it was read, and would take place again.
+    // Locks each row: its transition may have fired since it was read, and must not fire again.
     const effects = rows.map(({ key }): RowChange => {
       const change: RowChange['change'] = (current) => {
         const document = current.is === 'found' ? decodeDocument(resource, current.doc, current.hidden) : {}

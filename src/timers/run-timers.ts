@@ -29,7 +29,7 @@ export interface TimerContext {
   readonly handlers?: HandlerSources | undefined
 }
 
-/** How long a node has a batch; if it dies, others take it afterwards. */
+/** How long the lease of a batch lasts; if the node dies, others take the batch after that time. */
 const leaseTime = 60_000
 /** The shortest and the longest pause after a refusal, and after a failure of the store, such as a conflict with another write. */
 const pauses = { refused: [60_000, 24 * 60 * 60 * 1000], failed: [1000, 60_000] } as const
@@ -37,10 +37,13 @@ const pauses = { refused: [60_000, 24 * 60 * 60 * 1000], failed: [1000, 60_000] 
 export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ machine }) => machine !== null && machine.timed.length > 0)
 
-/** The timers that this node has taken and not begun to carry out, for example after a failure of the database, until the lease ends. */
+/** The timers that this node has taken and not begun to carry out; after a failure of the database they stay here until the lease ends. */
 const makeTaken = (): { timers: TimerRow[] } => ({ timers: [] })
 
-/** Carries out all transitions that are due; returns how many rows it moved. If it has to end before, others may take the rest at once. */
+/**
+ * Carries out all transitions that are due; returns how many rows it moved. If it has to end early, other nodes may take the
+ * rest at once.
+ */
 export async function runDueTimers(context: TimerContext, isEnding = notEnding): Promise<number> {
   if (await timersWait(context)) return 0
   await adoptTimers(context)
@@ -54,7 +57,7 @@ export async function runDueTimers(context: TimerContext, isEnding = notEnding):
       own.timers.push(...(rowsIn(taken) as unknown as readonly TimerRow[]))
     }
     if (own.timers.length === 0) return moved
-    // Another run of this process may work on the same list.
+    // Another run of this process may take timers from the same list.
     for (let timer = own.timers.shift(); timer; timer = own.timers.shift())
       try {
         if (isEnding()) await context.store.execute(tablePlan(putOffTimer, { ...timer, next: timer.due, none: 0 }))
@@ -75,7 +78,7 @@ async function timersWait({ resources, store, world }: TimerContext): Promise<bo
   return waiting() !== undefined
 }
 
-/** Carries out one transition. A refusal or a failure of its handler puts it off, so that it does not keep back others. */
+/** Carries out one transition. If its handler refuses or fails, it is postponed, so that it does not delay others. */
 async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean> {
   const { resources, store } = context
   const resource = [...resources.values()].find(({ collection }) => collection.name === timer.collection)
@@ -90,7 +93,7 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
     const outcome = await executeTimer(context, resource, timed, timer)
     count(outcome.is)
     if (outcome.is === 'kept')
-      await store.execute(tablePlan(stopTimer, { ...timer })) // it left the state long ago
+      await store.execute(tablePlan(stopTimer, { ...timer })) // the item has left the state
     else if (!isCommitted(outcome)) await putOff(context, timer, outcome.is, 'refused')
     return outcome.is === 'changed'
   } catch (error) {
@@ -113,7 +116,7 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
 /** Thrown if the timer was moved or has fired since it was taken. */
 const takenElsewhere = new Error('The timer has fired already.')
 
-/** Its handlers see the rows of the account that the item belongs to. */
+/** Carries out the transition. Its handlers see the rows of the item's account. */
 function executeTimer(
   { writer, world, store, handlers }: TimerContext,
   resource: Resource,
@@ -164,7 +167,7 @@ function planMove(writer: RowWriter, move: TimedMove, current: FoundRow): RowWri
   })
 }
 
-/** Tries again after a growing pause, so that it does not keep back rows that are newly due. */
+/** Postpones the next try by a growing pause, so that the timer does not delay newly due ones. */
 async function putOff(
   { store, world, log }: TimerContext,
   timer: TimerRow,

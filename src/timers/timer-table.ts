@@ -11,7 +11,7 @@ export const timerTable: Table = {
     id: 'text',
     transition: 'text',
     due: 'integer',
-    /** Until when a node has it; others leave it alone. */
+    /** Until when a node holds it; other nodes do not take it. */
     taken: 'integer',
     /** How often it failed, and why it failed last. */
     tries: 'integer',
@@ -34,7 +34,7 @@ export const startMissingTimer: TableOperation = { do: 'insert', table }
 export const stopTimers: TableOperation = { do: 'sweep', table, where: row }
 /** Stops a timer that was taken, unless it was restarted since. */
 export const stopTimer: TableOperation = { do: 'sweep', table, where: { ...timer, due: 'due' } }
-/** Takes timers that are due and that no other node has. */
+/** Takes due timers that no other node holds. */
 export const takeDueTimers: TableOperation = {
   ...{ do: 'set', table, where: { due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 100, to: { taken: 'until' } },
@@ -49,8 +49,8 @@ export const putOffTimer: TableOperation = {
 /** The timers of an item. */
 export const findTimersOf: TableOperation = { do: 'find', table, where: row }
 /**
- * Empties the reason of a failure. Another time at which it is due keeps a process that carries it out now, for the item as it was,
- * from storing a reason that quotes it.
+ * Empties the reason of a failure. Also changes the time at which it is due, so that a process that carries it out now
+ * cannot store a reason that quotes the former item.
  */
 export const emptyTimerPlan = (row: TimerRow, emptied: string): TablePlan =>
   tablePlan(setTimer, { ...row, failure: row.failure === null ? null : emptied, due: row.due - 1, taken: 0 })

@@ -47,7 +47,7 @@ export function versionChoice(
   }
 }
 
-/** The same choice, with some versions (or all) available before their release. */
+/** A choice in which some versions (or all) are available before their release. */
 export function previewVersions(choice: VersionChoice, labels: readonly string[] | 'all'): VersionChoice {
   const waiting = labels === 'all' ? [] : [...choice.released].filter(([label]) => !labels.includes(label))
   return { ...choice, released: new Map(waiting) }
@@ -66,7 +66,7 @@ function versionByFeatures(
   return served.filter((label) => majorOf(label) >= first && has(label)).at(-1) ?? null
 }
 
-/** A version as the URL or a header names it. */
+/** A version, and how the URL or a header named it. */
 type WrittenVersion = Omit<CarriedVersion, 'prefix'>
 
 /** The path of a call without its version, and the version if the call names one. */

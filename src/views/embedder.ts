@@ -24,7 +24,7 @@ export interface EmbeddingResource extends ShownResource {
   readonly challenge: string
 }
 
-type Asking = Pick<RequestContext, 'caller' | 'carried' | 'world'>
+type Viewer = Pick<RequestContext, 'caller' | 'carried' | 'world'>
 
 /** The resources that are embedded by the names of `embed`. */
 type EmbedLevel = (name: string) => Embedded
@@ -51,9 +51,9 @@ export interface Embedder {
   readonly collections: () => readonly string[]
   /** Refuses a caller that may not read one of the named resources or fields. R169. */
   readonly admit: (tree: EmbedTree, caller: Caller) => void
-  readonly plan: (tree: EmbedTree, request: Asking) => readonly RowEmbed[]
+  readonly plan: (tree: EmbedTree, request: Viewer) => readonly RowEmbed[]
   /** The members of `_embedded` for each of the rows of an answer. */
-  readonly texts: (tree: EmbedTree, request: Asking, rows: readonly EmbeddedRows[], count: number) => readonly string[]
+  readonly texts: (tree: EmbedTree, request: Viewer, rows: readonly EmbeddedRows[], count: number) => readonly string[]
   /** The resources that are embedded, and whether callers may see them differently. */
   readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
 }
@@ -76,7 +76,7 @@ export function embedderOf(context: EmbeddingResource): Embedder {
   }
 }
 
-/** Makes what a name leads to when a request first uses it. */
+/** Makes the embedded resources of names, each when a request first uses it. */
 function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
   const embedded = new Map<string, Embedded>()
   return (name) => {
@@ -101,7 +101,7 @@ function embeddedOf({ resource, resources }: ShownResource, root: EmbeddingResou
 const relationAt = (own: Resource, name: string, resources: ReadonlyMap<string, Resource>): Relation =>
   relationsOf(own.name, resources, own.settings.naming).find((one) => one.name === name) as Relation
 
-/** The first page of the children of an owner, or of what is paired with it, in their default order. */
+/** The first page of the children of an owner, or of the items that are paired with it, in their default order. */
 function firstPage(shown: ShownResource, owner: Resource, pairing: Pairing | null): ListRows {
   const { list } = shown.resource.settings
   return {
@@ -141,7 +141,7 @@ const isPersonal = ({ rule, scopes, shown, pairing }: Embedded): boolean =>
     ({ isPersonal, resource: { collection } }) => isPersonal || collection.account !== null,
   )
 
-/** The rules of a name. Rows of accounts add that of callers with credentials, because only those have an account. */
+/** The rules of a name. If rows belong to accounts, callers need credentials too, because only those have an account. */
 function rulesAt(
   own: Resource,
   [name = '', ...rest]: readonly string[],
@@ -185,7 +185,7 @@ function admitNames(
   }
 }
 
-function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, request: Asking): readonly RowEmbed[] {
+function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, request: Viewer): readonly RowEmbed[] {
   const read = documentReader(from, request)
   return [...tree].map(([name, below]) => {
     const { relation, shown, list, pairing, below: next } = level(name)
@@ -208,7 +208,7 @@ function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, requ
 export function pairEmbeds(
   { shown, rows, fields }: Pairing,
   listed: ShownResource,
-  request: Asking,
+  request: Viewer,
 ): readonly RowEmbed[] {
   if (fields.length === 0) return []
   const read = documentReader(listed, request)
@@ -218,15 +218,15 @@ export function pairEmbeds(
 }
 
 /** The items of a list with the fields of their pairs, which are the last of its embedded rows. */
-export function withPairs(items: readonly string[], pairing: Pairing, request: Asking, rows: EmbeddedRows): string[] {
+export function withPairs(items: readonly string[], pairing: Pairing, request: Viewer, rows: EmbeddedRows): string[] {
   const members = pairMembers(pairing, request, rows)
   return items.map((item, row) => withPair(item, members[rows.parts[row]?.from ?? -1] ?? ''))
 }
 
 type Documents = readonly Readonly<Record<string, unknown>>[]
 
-/** Reads rows as the version has them, once for all names. */
-function documentReader(shown: ShownResource, { caller, world }: Asking): (rows: StoredRows) => Documents {
+/** The documents of rows in the version, converted once for all names. */
+function documentReader(shown: ShownResource, { caller, world }: Viewer): (rows: StoredRows) => Documents {
   let last: { readonly rows: StoredRows; readonly documents: Documents } | null = null
   return (rows) => {
     if (last?.rows !== rows) last = { rows, documents: documentsIn(shown, { caller, world }, rows) }
@@ -234,7 +234,7 @@ function documentReader(shown: ShownResource, { caller, world }: Asking): (rows:
   }
 }
 
-function documentsIn(shown: ShownResource, { caller, world }: Omit<Asking, 'carried'>, rows: StoredRows): Documents {
+function documentsIn(shown: ShownResource, { caller, world }: Omit<Viewer, 'carried'>, rows: StoredRows): Documents {
   try {
     return JSON.parse(`[${convertedRows(shown, viewNow(shown, caller, world), rows)}]`)
   } catch (error) {
@@ -246,7 +246,7 @@ function documentsIn(shown: ShownResource, { caller, world }: Omit<Asking, 'carr
 function embeddedTexts(
   level: EmbedLevel,
   tree: EmbedTree,
-  request: Asking,
+  request: Viewer,
   embeddedRows: readonly EmbeddedRows[],
   count: number,
 ): readonly string[] {

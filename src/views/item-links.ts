@@ -55,7 +55,7 @@ export function linkRulesOf(
   return { actions, relations, rules: [...new Set(rules)] }
 }
 
-/** All that decides the links of an item besides the item and the caller. A change of it changes tags. R121. */
+/** Identifies the rules for the links of an item, besides the item and the caller. If they change, tags change. R121. */
 export const linkForm = ({ actions, relations }: Pick<LinkRules, 'actions' | 'relations'>): object => ({
   actions: actions.map(({ name, rule, rowRule, from, to }) => [name, rule, rowRule, from, to]),
   relations: relations && relationForm(relations),

@@ -17,7 +17,7 @@ export interface Pairing {
   readonly fields: readonly string[]
 }
 
-/** The pairs of the items of a resource; the sides are those of the version, the columns those of the store. */
+/** The pairs of the items of a resource: its sides in the version, and their stored columns. */
 export function pairingFrom(from: Resource, shown: ShownResource): Pairing {
   const { resource, representation } = shown
   const { today } = representation

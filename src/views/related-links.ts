@@ -51,7 +51,7 @@ export function linkedRelations(own: Resource, resources: ReadonlyMap<string, Re
 const revisionsOf = ({ declaration: { history } }: Resource): LinkedRelations['lists'] =>
   history ? [{ name: revisionSegment, path: revisionSegment, rule: history.read }] : []
 
-/** All that decides these links besides the item and the caller. */
+/** Identifies the rules that decide these links, besides the item and the caller. */
 export const relationForm = ({ owner, references, lists }: LinkedRelations): object => [
   ...[...(owner ? [owner] : []), ...references].map((one) => [one.name, one.field, one.resource.name, one.rule]),
   ...lists.map(({ name, path, rule, also }) => [name, path, rule, also]),

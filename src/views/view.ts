@@ -13,7 +13,7 @@ import { rowTest } from '../rules/row-rules.ts'
 
 export interface View {
   readonly major: number
-  /** A hash of all that decides the bytes besides the revision: shape, visible fields, later changes. R121. */
+  /** A hash of everything that determines the bytes besides the revision: shape, visible fields, later changes. R121. */
   readonly hash: string
   readonly mode: 'strong' | 'weak' | 'off'
   /** Whether writes need a precondition. R129. */
@@ -48,7 +48,7 @@ export interface ViewSource {
   readonly joined: readonly Resource[]
   /** The rules that decide which links a caller sees. */
   readonly rules: readonly AccessRule[]
-  /** All that decides the links of an item besides the item and the caller; null if it has none. */
+  /** The rules that decide the links of an item, besides the item and the caller; null if it has no links. */
   readonly links?: object | null
   /** Whether links of an item depend on the item and the caller. */
   readonly hasRowLinks?: boolean

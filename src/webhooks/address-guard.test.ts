@@ -41,7 +41,7 @@ describe('addresses', () => {
     for (const address of closed4) assert.equal(isPublicAddress(address), false, address)
     for (const address of open4) assert.equal(isPublicAddress(address), true, address)
   })
-  test('of IPv6 that embed one of IPv4 are judged by it', () => {
+  test('of IPv6 that contain an IPv4 address are checked by that address', () => {
     const forms = [
       (address: string) => `::ffff:${address}`,
       (address: string) => `::ffff:${inHex(address)}`,

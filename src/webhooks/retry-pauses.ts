@@ -4,7 +4,7 @@ import { parseHttpDate } from '../formats/http-date.ts'
 const [second, minute, hour] = [1000, 60_000, 3_600_000]
 const deliveryPauses = [5 * second, 5 * minute, 30 * minute, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)]
 const reactionPauses = [second, 10 * second, minute, 10 * minute, hour, 6 * hour, 24 * hour]
-/** How much longer a pause may be at random, so that deliveries that failed together do not come back together. */
+/** How much longer a pause may be at random, so that deliveries that failed together are not retried together. */
 const mostJitter = 0.2
 /** The longest pause that an endpoint can ask for. */
 const mostWait = 24 * hour

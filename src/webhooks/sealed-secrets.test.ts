@@ -17,7 +17,7 @@ test('a sealed secret opens for its endpoint, and does not show the secret', () 
   assert.doesNotMatch(text, /whsec|MfKQ/)
 })
 
-test('a secret is sealed in another way each time', () => {
+test('a secret is sealed to another text each time', () => {
   const sealed = [1, 2, 3].map(() => secrets.seal(secret, 'whe_1'))
   assert.equal(new Set(sealed).size, 3)
   for (const one of sealed) assert.equal(secrets.open(one, 'whe_1'), secret)

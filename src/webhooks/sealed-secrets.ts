@@ -4,7 +4,7 @@ import type { World } from '../flow/world.ts'
 
 const algorithm = 'aes-256-gcm'
 const [keyLength, nonceLength, tagLength] = [32, 12, 16]
-/** The form of sealed texts, so that a later one can be told from it. */
+/** The prefix of sealed texts, to distinguish a later format. */
 const form = 's1.'
 
 export interface SealedSecrets {

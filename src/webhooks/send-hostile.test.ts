@@ -12,7 +12,7 @@ describe('hostile endpoints', () => {
   const late = 'The endpoint did not answer within 20 seconds.'
   const closed = 'The endpoint closed the connection before its answer ended.'
 
-  test('after 20 seconds an attempt has failed, wherever it stands', async (t) => {
+  test('after 20 seconds an attempt has failed, in whichever phase it is', async (t) => {
     let reached = 0
     const acts: ((socket: Socket) => void)[] = [
       () => {},
@@ -28,7 +28,7 @@ describe('hostile endpoints', () => {
       const { post, world } = sending(t)
       const attempt = post(url)
       await until(() => reached === i + 1)
-      await new Promise((done) => setTimeout(done, 50)) // what was written arrives
+      await new Promise((done) => setTimeout(done, 50)) // the written bytes arrive meanwhile
       world.tick(19_999)
       assert.equal(await Promise.race([attempt, new Promise((done) => setTimeout(done, 20, 'waits'))]), 'waits')
       world.tick(1)
@@ -100,7 +100,7 @@ describe('hostile endpoints', () => {
     const url = await rawSink(t, (socket) => void socket.write(upgrade))
     assert.equal((await sending(t).post(url)).error, closed)
   })
-  test('a port where nobody listens, TLS where there is none, and headers that cannot be sent', async (t) => {
+  test('a port without a listener, TLS on a port without TLS, and headers that cannot be sent', async (t) => {
     const server = net.createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

@@ -28,7 +28,7 @@ const idleLife = 15_000
 /** How many connections an endpoint has at a time; more deliveries would wait for one, within their `patience`. */
 export const mostConnections = 10
 
-interface Outgoing {
+interface OutgoingDelivery {
   /** The id of the endpoint: endpoints share no connections, so that one that hangs cannot delay another of the same host. */
   readonly endpoint: string
   readonly url: string
@@ -37,7 +37,7 @@ interface Outgoing {
 }
 
 /** The result of an attempt. */
-export interface Attempted {
+export interface AttemptResult {
   readonly responseStatus: number | null
   /** Why the attempt failed; null exactly if it succeeded. */
   readonly error: string | null
@@ -51,7 +51,7 @@ export interface Attempted {
 
 export interface Sender {
   /** Never rejects. */
-  readonly send: (outgoing: Outgoing) => Promise<Attempted>
+  readonly send: (outgoing: OutgoingDelivery) => Promise<AttemptResult>
   /** Ends all connections; attempts that are under way fail, and so do later ones. */
   readonly close: () => void
 }
@@ -61,7 +61,7 @@ interface SenderDeps extends TargetRules {
   readonly world: Pick<World, 'monotonic' | 'inBackground'>
 }
 
-interface Received {
+interface EndpointAnswer {
   readonly status: number
   readonly retryAfter: string | null
   readonly text: string
@@ -76,7 +76,7 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
   const attempts = new Set<AbortController>()
   let closed = false
 
-  async function attempt(outgoing: Outgoing, signal: AbortSignal): Promise<Received> {
+  async function attempt(outgoing: OutgoingDelivery, signal: AbortSignal): Promise<EndpointAnswer> {
     const fault = targetFault(outgoing.url, { privateTargets })
     if (fault !== null) throw new RefusedTarget(`The URL ${fault}`)
     const options = requestOptions(outgoing)
@@ -84,7 +84,7 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
     return receive(await exchange({ ...options, agent: agents[options.protocol], lookup, signal }, outgoing.body))
   }
 
-  async function send(outgoing: Outgoing): Promise<Attempted> {
+  async function send(outgoing: OutgoingDelivery): Promise<AttemptResult> {
     const started = world.monotonic()
     const ending = new AbortController()
     const { signal } = ending
@@ -102,7 +102,7 @@ export function makeSender({ resolve, world, privateTargets }: SenderDeps): Send
 
   function close(): void {
     closed = true
-    for (const one of attempts) one.abort(stopped) // on a kept connection it would begin again on another one
+    for (const one of attempts) one.abort(stopped) // a kept connection would retry on another one
     for (const agent of Object.values(agents)) agent.destroy()
   }
 
@@ -114,7 +114,7 @@ interface EndpointOptions extends RequestOptions {
   readonly protocol: Protocol
 }
 
-function requestOptions({ endpoint, url: text, headers, body }: Outgoing): EndpointOptions {
+function requestOptions({ endpoint, url: text, headers, body }: OutgoingDelivery): EndpointOptions {
   const url = new URL(text)
   return {
     ...{
@@ -164,8 +164,8 @@ const closedEarly = (): Error => Object.assign(new Error('closed'), { code: 'ECO
 
 const ignore = (): void => {}
 
-/** Reads the begin of an answer. A longer one ends its connection. */
-async function receive(response: IncomingMessage): Promise<Received> {
+/** Reads the beginning of an answer. If the answer is longer, its connection is closed. */
+async function receive(response: IncomingMessage): Promise<EndpointAnswer> {
   const chunks: Buffer[] = []
   let length = 0
   let broken: unknown = null
@@ -189,7 +189,10 @@ async function receive(response: IncomingMessage): Promise<Received> {
 /** Without a character that was cut, and without NUL, which PostgreSQL does not store. */
 const textOf = (bytes: Buffer): string => new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '\ufffd')
 
-function attemptedOf({ status, retryAfter, text, broken }: Received, ended: AbortSignal): Omit<Attempted, 'duration'> {
+function attemptedOf(
+  { status, retryAfter, text, broken }: EndpointAnswer,
+  ended: AbortSignal,
+): Omit<AttemptResult, 'duration'> {
   const error = broken === null ? statusFault(status) : reasonOf(broken, ended)
   return { responseStatus: status, error, response: text, retryAfter }
 }
@@ -206,7 +209,7 @@ const broken = ['ECONNRESET', 'EPIPE', 'ECONNABORTED']
 const silent = `The endpoint did not answer within ${patience / 1000} seconds.`
 const stopped = 'The service stopped during the attempt.'
 
-/** A short reason without addresses or names of the network of the service. */
+/** A short reason that contains no addresses or names of the service's network. */
 function reasonOf(error: unknown, ended: AbortSignal): string {
   if (ended.aborted) return ended.reason
   if (error instanceof RefusedTarget) return error.message

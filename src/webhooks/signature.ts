@@ -1,7 +1,7 @@
 /** Signature: signs deliveries as Standard Webhooks does, and makes the secrets for it. Part 6, webhooks. */
 import { createHmac, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 
-/** What is signed. */
+/** The signed parts of a delivery. */
 interface SignedContent {
   /** The id of the event; it must not contain a dot. */
   readonly id: string
@@ -17,7 +17,7 @@ export type Sign = (content: SignedContent) => SignatureHeaders
 export interface KeyPair {
   /** Signs (`whsk_…`). */
   readonly secret: string
-  /** Verifies, and is shown to the owner of the endpoint (`whpk_…`). */
+  /** The key that receivers verify with; it is shown to the owner of the endpoint (`whpk_…`). */
   readonly publicKey: string
 }
 

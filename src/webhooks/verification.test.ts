@@ -52,7 +52,7 @@ describe('accepted', () => {
     for (const headers of [signed, makeSigner([next])(content)])
       assert.ok(await verify(headers, content.body, [secret, next], { now }))
   })
-  test('signatures of unknown versions beside a known one', async () => {
+  test('signatures of unknown versions next to a known one', async () => {
     const headers = { ...signed, 'webhook-signature': `v2,AAAA v1 v1, , ${signed['webhook-signature']}` }
     assert.ok(await verify(headers, content.body, secret, { now }))
   })

@@ -1,16 +1,16 @@
 /** Content reader: reads the content of one message, of a declared length or in chunks. Part 8, body size. */
-import type { Arriving } from './arriving.ts'
+import type { ContentBuffer } from './content-buffer.ts'
 import { type Fault, HeaderLines, malformed } from './header-lines.ts'
 import { hasFraming, headOf } from './message-head.ts'
 
-/** Chunk extensions are ignored; of one content they may have this many bytes. */
+/** How many bytes the chunk extensions of one content may have; they are ignored. */
 const mostExtensions = 16_384
 const sizePattern =
   /^([\da-f]{1,13})((?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*)\r\n$/i
 const [cr, lf] = [13, 10]
 
 export class ContentReader {
-  readonly arriving: Arriving
+  readonly buffer: ContentBuffer
   /** Whether all of it has been read. */
   done = false
   #step: 'content' | 'size' | 'chunk' | 'chunk end' | 'trailers'
@@ -19,12 +19,12 @@ export class ContentReader {
   #extensions = 0
   #trailers: HeaderLines | null = null
   readonly #mostTrailers: number
-  /** The content within the bytes that are read now. */
+  /** The range of content within the bytes that are being read. */
   #piece = { from: 0, to: 0 }
 
   /** `length` is null for chunks. */
-  constructor(arriving: Arriving, length: number | null, mostTrailers: number) {
-    this.arriving = arriving
+  constructor(buffer: ContentBuffer, length: number | null, mostTrailers: number) {
+    this.buffer = buffer
     this.#step = length === null ? 'size' : 'content'
     this.#left = length ?? 0
     this.#mostTrailers = mostTrailers
@@ -48,12 +48,12 @@ export class ContentReader {
     }
   }
 
-  /** Hands over the content within bytes that have been read. */
+  /** Passes on the content within the bytes that have been read. */
   flush(bytes: Buffer): void {
     const { from, to } = this.#piece
     if (to === from) return
     this.#piece = { from: 0, to: 0 }
-    this.arriving.push(bytes.subarray(from, to))
+    this.buffer.push(bytes.subarray(from, to))
   }
 
   #takeContent(bytes: Buffer, at: number): number {

@@ -20,7 +20,7 @@ export function discardInput(socket: Socket, { nextTurn }: Pick<World, 'nextTurn
   })
 }
 
-/** Closes a connection slowly: closed at once, a client that is still sending would lose the last answer. R18. */
+/** Closes a connection slowly: after an immediate close, a client that is still sending would lose the last answer. R18. */
 export function linger(socket: Socket, world: Pick<World, 'nextTurn' | 'after'>): void {
   discardInput(socket, world)
   socket.end()

@@ -1,7 +1,7 @@
 /** Wire connection: reads the messages of one socket, one after the other, and keeps their times. Part 1, requests. */
 import type { Socket } from 'node:net'
 import type { World } from '../flow/world.ts'
-import { Arriving } from './arriving.ts'
+import { ContentBuffer } from './content-buffer.ts'
 import { ContentReader } from './content-reader.ts'
 import { type Fault, HeaderLines, skipEmptyLines } from './header-lines.ts'
 import { linger, mostDiscarded } from './linger.ts'
@@ -11,7 +11,7 @@ import { WrittenAnswer } from './written-answer.ts'
 /** Takes a request when its head has arrived; `content` is null if the head announces none. */
 type TakeRequest = (
   head: MessageHead,
-  content: Arriving | null,
+  content: ContentBuffer | null,
   answer: WrittenAnswer,
   connection: WireConnection,
 ) => void
@@ -34,7 +34,7 @@ export interface WireHandlers {
   readonly request: TakeRequest
   /** Answers bytes that are no message; the head is as far as it could be read. */
   readonly refuse: (fault: Fault, head: MessageHead, connection: WireConnection) => void
-  /** What a reader of content is given in place of its rest. */
+  /** The error that a reader of content gets in place of the rest. */
   readonly failure: (fault: Fault) => unknown
   /** Called if nothing was sent for the time that was set on the socket. */
   readonly timeout: (socket: Socket) => void
@@ -46,7 +46,7 @@ const cr = 13
 const noBytes = Buffer.alloc(0)
 const noHead: MessageHead = { method: '', target: '', http: '', headers: {}, raw: [] }
 
-/** What can be read of a head that is incomplete or malformed. */
+/** The readable part of a head that is incomplete or malformed. */
 function refusedHead(bytes: Buffer | null, from: number): MessageHead {
   if (!bytes) return noHead
   const lines = new HeaderLines()
@@ -65,7 +65,7 @@ export class WireConnection {
   readonly #clock: () => number
   /** Whether nothing more is read. */
   #over = false
-  /** Bytes that are not read yet: an incomplete line, or what follows too many messages. */
+  /** Bytes that are not read yet: an incomplete line, or messages beyond the limit. */
   #rest: Buffer | null = null
   readonly #lines = new HeaderLines()
   /** Whether a head has arrived in part. */
@@ -100,7 +100,7 @@ export class WireConnection {
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#over = true
-      this.#content?.arriving.fail(new Error('The client has disconnected.'))
+      this.#content?.buffer.fail(new Error('The client has disconnected.'))
       this.#answer?.cut()
     })
   }
@@ -110,13 +110,13 @@ export class WireConnection {
     return this.#pending === 0 && !this.#over && !this.#content && !this.#partial
   }
 
-  /** Ends what takes too long. */
+  /** Ends messages that take too long. */
   check(): void {
     const { limits } = this.#handlers
     const waited = this.#clock() - this.#since
     if (this.#over) return
     if (this.#content) {
-      if (waited > limits.requestTimeout && !this.#content.arriving.flowing) this.#fail({ kind: 'late', reason: '' })
+      if (waited > limits.requestTimeout && !this.#content.buffer.flowing) this.#fail({ kind: 'late', reason: '' })
     } else if (this.#partial || this.#count === 0) {
       if (waited > limits.headersTimeout) this.#fail({ kind: 'late', reason: '' })
     } else if (this.#pending > 0) return
@@ -212,7 +212,7 @@ export class WireConnection {
     const tunnel = method === 'CONNECT'
     const keepAlive = kept && !tunnel && methods.has(method) && ++this.#count < limits.requests
     const announced = headers['content-length'] !== undefined || length === null
-    const content = announced && !tunnel ? new Arriving(this.socket) : null
+    const content = announced && !tunnel ? new ContentBuffer(this.socket) : null
     this.#keepAlive = keepAlive
     this.#pending++
     if (content && length !== 0) {
@@ -225,22 +225,22 @@ export class WireConnection {
     this.#over = !keepAlive
   }
 
-  /** All content of a message has arrived. */
+  /** Called when all content of a message has arrived. */
   #complete(bytes: Buffer): void {
     this.#content?.flush(bytes)
-    this.#content?.arriving.finish()
+    this.#content?.buffer.finish()
     this.#content = null
     this.#over = !this.#keepAlive
   }
 
-  /** Nothing more is read; the content that was arriving fails, or else the fault has an answer of its own. */
+  /** Stops reading. If a content was arriving, its reader gets the fault; otherwise the fault is answered. */
   #fail(fault: Fault, bytes: Buffer | null = null, head: MessageHead = refusedHead(this.#rest, 0)): number {
     if (bytes) this.#content?.flush(bytes)
     this.#over = true
     this.#partial = false
     const content = this.#content
     this.#content = null
-    if (content) content.arriving.fail(this.#handlers.failure(fault))
+    if (content) content.buffer.fail(this.#handlers.failure(fault))
     else this.#handlers.refuse(fault, head, this)
     return bytes?.length ?? 0
   }
@@ -250,7 +250,7 @@ export class WireConnection {
     if (this.#discarded > mostDiscarded) this.socket.destroy()
   }
 
-  /** The client has closed its side: it still gets its answers. */
+  /** Called when the client has closed its side: it still gets its answers. */
   #end(): void {
     if (this.#over) return
     if (this.#content || this.#partial) return void this.#fail({ kind: 'ended', reason: '' })

@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemorySocket } from '../../test/help/memory-socket.ts'
 import { testWorld } from '../../test/help/world.ts'
-import type { Arriving } from './arriving.ts'
+import type { ContentBuffer } from './content-buffer.ts'
 import type { Fault } from './header-lines.ts'
 import { WireServer } from './wire-server.ts'
 import type { WrittenAnswer } from './written-answer.ts'
@@ -14,7 +14,7 @@ const limits = { head: 1000, headersTimeout: 10_000, requestTimeout: 30_000, idl
 /** A connection whose requests the test answers. */
 function connected() {
   const world = testWorld()
-  const asked: { readonly content: Arriving | null; readonly answer: WrittenAnswer }[] = []
+  const asked: { readonly content: ContentBuffer | null; readonly answer: WrittenAnswer }[] = []
   const faults: Fault[] = []
   const server = new WireServer({
     ...{ limits, world, methods: new Set(['GET', 'POST', 'HEAD']), failure: (fault) => fault, timeout: () => {} },
@@ -72,10 +72,10 @@ it('R180: a head, content and an idle connection have their times', async () => 
   content.socket.push(`${post(5)}abc`)
   await turn()
   content.world.tick(20_000)
-  const arriving = content.asked[0]?.content
-  assert.equal(arriving?.failure, undefined)
+  const buffer = content.asked[0]?.content
+  assert.equal(buffer?.failure, undefined)
   content.world.tick(12_000)
-  await assert.rejects(async () => arriving?.pieces().next(), { kind: 'late' })
+  await assert.rejects(async () => buffer?.pieces().next(), { kind: 'late' })
   const idle = connected()
   idle.socket.push(get)
   await turn()

@@ -21,15 +21,15 @@ export function headText(status: number, headers: Readonly<Record<string, string
 
 const none: readonly Listener[] = []
 
-/** What an answer needs to know of its request and its connection. */
-interface Outlet {
+/** The parts of the request and the connection that an answer needs. */
+interface AnswerContext {
   readonly socket: Socket
-  /** The lines that tell clients for how long the connection is kept. */
+  /** The header lines that state how long the connection is kept. */
   readonly keptAlive: string
   /** Called when the head is made, and when all was sent. */
   readonly begun: (answer: WrittenAnswer) => void
   readonly ended: (answer: WrittenAnswer) => void
-  /** To be called when the socket has sent the last bytes of an answer; one function for all, as the socket then needs no memory for it. */
+  /** Called when the socket has sent the last bytes of an answer; one function for all answers, to save memory per socket. */
   readonly sent: () => void
 }
 
@@ -54,10 +54,10 @@ export class WrittenAnswer {
   #ended = false
   #over = false
   #listeners: readonly Listener[] = none
-  readonly #outlet: Outlet
+  readonly #outlet: AnswerContext
   readonly #asked: Pick<MessageHead, 'method' | 'http'>
 
-  constructor(outlet: Outlet, request: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
+  constructor(outlet: AnswerContext, request: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
     this.#outlet = outlet
     this.#asked = request
     this.last = !keepAlive
@@ -112,7 +112,7 @@ export class WrittenAnswer {
     const { socket, sent } = this.#outlet
     if (this.closed) return false
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
-    if (bytes.length === 0) return true // as a chunk it would be the end
+    if (bytes.length === 0) return true // an empty chunk would end the answer
     if (this.#begun && !this.#chunked) return socket.write(bytes, sent)
     socket.cork()
     if (!this.#begun) socket.write(this.#head(null), 'latin1')
@@ -141,7 +141,7 @@ export class WrittenAnswer {
       const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
       socket.write(Buffer.concat([Buffer.from(this.#head(bytes.length), 'latin1'), bytes]), sent)
     }
-    // A stream that ends as it begins has no listener yet.
+    // If a stream ends at once, its listener is attached later.
     if (streamed) process.nextTick(sent)
     else this.settle()
   }
@@ -176,7 +176,7 @@ export class WrittenAnswer {
       else if (http === '1.1') {
         this.#chunked = true
         text += 'Transfer-Encoding: chunked\r\n'
-      } else this.last = true // the end of the connection is the end of the content
+      } else this.last = true // the close of the connection ends the content
     }
     if (this.#headers.Connection === 'close') this.last = true
     else text += this.last ? 'Connection: close\r\n' : this.#outlet.keptAlive

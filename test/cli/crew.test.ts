@@ -19,7 +19,7 @@ const nodesOf = (file: string): number[] => {
   return rows.map(({ node }) => Number(node.split(':').at(-1)))
 }
 
-/** Those of them that run; the presence of a killed one is deleted later. */
+/** The serving processes that are still alive; the presence of a killed one is deleted later. */
 const living = (file: string): number[] =>
   nodesOf(file).filter((pid) => {
     try {

@@ -142,7 +142,7 @@ for (const [name, place] of places)
       assert.match(done.stdout, /nothing is left to erase/)
       assert.deepEqual([...bucket.objects.values()].map(String), ['A logo'])
 
-      for (const one of [ann, bo]) assert.equal((await one('GET', at)).status, 404) // its agent is not known any more
+      for (const one of [ann, bo]) assert.equal((await one('GET', at)).status, 404) // its agent is no longer recorded
       const { json: item } = await boss('GET', at)
       assert.deepEqual([item.name, item.agent, item.scan, item.logo.length], ['Erased', null, null, 6])
       const { data } = (await boss('GET', `${at}/revisions`)).json

@@ -49,7 +49,7 @@ export default service({
   'told.ts': declared(`v1: { released: '2025-01-01', retired: 'all callers have moved' }, ${v2}`, change),
 })
 
-/** All data that a change could write. */
+/** All data that a schema change could write. */
 const content = async ({ rows }: Place): Promise<string> =>
   JSON.stringify([
     await rows(`SELECT value FROM bylaw_meta WHERE name = 'layout'`),

@@ -45,7 +45,7 @@ async function logged(text: string, send: (url: string, headers: Record<string, 
   }
 }
 
-/** The parts of a line that tell about the caller and the refusal. */
+/** The parts of a line about the caller and the refusal. */
 const told = ({ status, key, account, type, rule, errors }: Line) =>
   JSON.parse(JSON.stringify({ status, key, account, type, rule, errors })) as object
 

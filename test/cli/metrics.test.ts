@@ -146,7 +146,7 @@ registerHooks({
     assert.match(stderr, /needs the package @opentelemetry\/api[\s\S]*npm install @opentelemetry\/api/)
   })
 
-  test('explains a port that is in use or none', async () => {
+  test('explains a port that is in use, and a value that is not a port', async () => {
     const other = createListener()
     await once(other.listen(0, '127.0.0.1'), 'listening')
     const { port } = other.address() as { port: number }

@@ -95,7 +95,7 @@ test('a file without tables is refused in three lines by commands that read, and
   }
 })
 
-/** A database of something else, and files that are no database. */
+/** A database of another program, and files that are not databases. */
 function elsewhere(): string {
   const cwd = folder(files)
   mkdirSync(join(cwd, 'data/shop-files'), { recursive: true })
@@ -131,7 +131,7 @@ describe('a file of something else', { concurrency: 2 }, () => {
     assert.equal(code, 1)
     assert.match(stderr, tables)
   })
-  test('gets the tables of a service beside its own, if an operator applies them', async () => {
+  test('gets the tables of a service in addition to its own, if an operator applies them', async () => {
     const cwd = elsewhere()
     const applied = await run(['migrate', 'apply', 'api.ts', ...other], { cwd })
     assert.equal(applied.code, 0, applied.stderr)

@@ -44,7 +44,7 @@ const plannedFolder = prepared({ 'api.ts': first }, async (cwd) => {
 const planned = async () => shop(await plannedFolder())
 
 describe('plan files', { concurrency: 3 }, () => {
-  test('are written for both phases, with notes, and lead to what is declared', async () => {
+  test('are written for both phases, with notes, and lead to the declared schema', async () => {
     const { bylaw, plans, db } = await planned()
     const files = ['0001-init.sql', '0002-rename.sql', '0003-rename-finish.sql']
     assert.deepEqual(readdirSync(plans), files)

@@ -28,7 +28,7 @@ export const written = ({ pool, chance }: VariationSources): Request | null => {
   return all.length > 0 ? chance.one(all) : null
 }
 
-/** A random part of the members of an item that a client may send back. */
+/** Some random members of an item, without those that a client may not send back. */
 export function membersOf(item: Item, chance: Chance): Record<string, unknown> {
   const own = Object.entries(item.json).filter(([name]) => !/^(?:id|created_?[aA]t|updated_?[aA]t)$/.test(name))
   return Object.fromEntries(own.filter(() => chance.once(2)))

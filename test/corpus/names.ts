@@ -24,7 +24,7 @@ const made = new RegExp([ids, requests, seals, cursors].map(({ source }) => sour
 export interface Names {
   /** Replaces names by the values of this run. */
   readonly fill: (text: string) => string
-  /** Replaces known values by names. Other values of these forms are the client's own, and are not replaced later either. */
+  /** Replaces known values by names. Other values of these forms come from the client, and are never replaced. */
   readonly refer: (text: string) => string
   /** Replaces values by names, and gives names to new ones. */
   readonly name: (text: string, at: number) => string

@@ -90,7 +90,7 @@ const replaced = {
     if (done) queueMicrotask(() => done(null, made))
     return made
   },
-  // A secret of 32 bytes was drawn by randomBytes when the corpus was recorded, and goes on from that stream.
+  // When the corpus was recorded, `randomBytes` drew the secret of 32 bytes, so it still comes from that stream.
   randomFillSync: (view: ArrayBufferView, offset?: number, size?: number) =>
     fill(view.byteLength === 32 ? 'bytes' : 'fill', view, offset, size),
   randomFill: (view: ArrayBufferView, ...rest: (number | Callback)[]) => {

@@ -93,7 +93,7 @@ describe('the callers of own routes', () => {
   })
 })
 
-/** Notes that become old after a second, and a reaction to all that happens to them. */
+/** Notes that become old after a second, and a reaction to all of their events. */
 function timed(seen: string[]): Service {
   const declared = service({
     name: 'timed',

@@ -15,7 +15,7 @@ import { listening } from '../help/sinks.ts'
 
 const program = fileURLToPath(new URL('../help/ending-node.ts', import.meta.url))
 
-/** What a process says before it ends. */
+/** The output of a process until it ends. */
 async function said(scenario: string, database: string): Promise<readonly string[]> {
   const { NODE_TEST_CONTEXT, ...env } = process.env
   const child = spawn(process.execPath, ['--conditions=bylaw-source', program, scenario, database], {

@@ -16,7 +16,7 @@ import { until } from '../help/until.ts'
 const exampleFolder = join(checkout, 'examples/embedding')
 const programs = ['node', 'fetch', 'fastify', 'hono']
 
-/** Starts a program, and returns its URL and what ends it. */
+/** Starts a program, and returns its URL and the function that ends it. */
 async function started(t: TestContext, name: string, database: string) {
   const port = await freePort()
   const env = { ...process.env, PORT: String(port), DATABASE_URL: database, NODE_TEST_CONTEXT: undefined }

@@ -134,5 +134,5 @@ it('R162: a client that does not read its answer is disconnected', { timeout: 18
   await accepted
   await until(async () => (await open()) === 0)
   socket.resume()
-  await assert.rejects(once(socket, 'close'), /ECONNRESET/) // so that it does not take the end for that of the answer
+  await assert.rejects(once(socket, 'close'), /ECONNRESET/) // so that the client does not mistake the close for the end of the answer
 })

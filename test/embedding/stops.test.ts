@@ -137,7 +137,7 @@ test('although the database does not answer: streams end before the requests und
   assert.ok(performance.now() - since < 40_000)
 })
 
-test('although a bucket does not answer: an upload is broken off, and nothing of it goes on', async (t) => {
+test('although a bucket does not answer: an upload is broken off completely', async (t) => {
   const bucket = await standIn()
   t.after(bucket.close)
   Object.assign(process.env, bucket.environment)
@@ -158,7 +158,7 @@ test('although a bucket does not answer: an upload is broken off, and nothing of
   assert.ok(performance.now() - since < 10_000)
 })
 
-/** A store that never comes to an end, and the world of a service on it. */
+/** A store whose plans never end, and the world of a service on it. */
 function endless() {
   const world = testWorld()
   let steps = 0

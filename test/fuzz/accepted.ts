@@ -1,7 +1,7 @@
 /** The differences between both engines that are accepted, each with its reason; docs/security.md lists them. */
 import type { Seen } from './echo.ts'
 
-/** Both refuse and close, but for different rules: the status of node:http and that of our own engine, and the reason. */
+/** Both engines refuse and close, but by different rules: the status of node:http, that of our own engine, and the reason. */
 const refusals: Readonly<Record<string, string>> = {
   '405 400': 'llhttp refuses a method that it does not know before it reads the rest of the head',
   '405 414': 'llhttp refuses a method that it does not know before it reads the rest of the head',
@@ -71,7 +71,7 @@ const unreadFirst = (bytes: string, one: Seen, other: Seen): boolean =>
   ([one, other].some((seen) => target(seen) === '/unread') || bytes.includes('HEAD /unread')) &&
   [one, other].every((seen) => seen.closes || seen.status === 200)
 
-/** Its CR is content then, and the LF that follows stands alone before the next message. */
+/** Then its CR is content, and the LF is alone before the next message. */
 const contentEndsInLineEnd = (seen: Seen | undefined): boolean =>
   (seen !== undefined && (seen.saw === null || target(seen) === '/unread')) ||
   ((seen?.saw as { content?: string | null } | null)?.content ?? '').endsWith('\r')

@@ -120,10 +120,10 @@ async function talk(
   server.emit('connection', socket)
   for (const piece of pieces) {
     if (socket.destroyed) break
-    socket.push(Buffer.from(piece)) // its own copy, as engines may change what they are given
+    socket.push(Buffer.from(piece)) // a copy, as engines may change the bytes that they receive
     if (slow) await new Promise(setImmediate)
   }
-  // Closed at once, a client would lose answers that wait for earlier ones.
+  // After an immediate close, the client would lose answers that wait for earlier ones.
   for (let turns = 0; turns < 8 && !socket.writableEnded; turns++) await new Promise(setImmediate)
   if (!socket.destroyed) socket.push(null)
   const late = setTimeout(over.resolve, 3000)

@@ -35,7 +35,7 @@ function writeSeeds(): void {
     writeFileSync(join(corpus, `seed-${i}`), Buffer.concat([Buffer.of(i % 256), Buffer.from(bytes, 'latin1')]))
 }
 
-/** Jazzer.js instruments modules that are loaded by `require`, so the target and all of src are one of those. */
+/** Jazzer.js instruments modules that are loaded by `require`, so the target and all of src are bundled into one such module. */
 async function bundle(file: string): Promise<void> {
   const build = await rolldown({
     input: join(import.meta.dirname, 'guided-target.ts'),

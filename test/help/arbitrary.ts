@@ -49,7 +49,7 @@ export function flat(schema: Schema, { at }: Schemas): Schema {
   return parts.length === 0 ? own : merged([...parts.map((part) => flat(part, { at } as Schemas)), own])
 }
 
-/** Values that fit a schema as a request sends them, without the members that only answers have. */
+/** Values for requests that fit a schema, without the members that only answers have. */
 export function fitting(schema: Schema, making: Making): fc.Arbitrary<unknown> {
   return made(schema, making, 0).filter((value) => making.schemas.check(schema, value).length === 0)
 }

@@ -14,7 +14,7 @@ export interface EventContent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** An answer as tests look at it. */
+/** The parts of an answer that tests check. */
 export interface Told {
   readonly status: number
   readonly headers: Headers
@@ -31,7 +31,7 @@ interface Auditor {
 const nameOf = (resource: string, id: unknown, parent: unknown): string =>
   `${resource}/${parent ? `${parent}/` : ''}${id}`
 
-/** A node on a database whose items are looked at after each request. */
+/** A node on a database whose items are read after each request. */
 // long because: what was shown, and what is compared with it, belong together
 export function audited(api: Service, { url, rows }: Place, { resources, as }: Auditor) {
   const { call, pass, close } = testing(api, { database: url, allowMisfits: true })
@@ -57,7 +57,7 @@ export function audited(api: Service, { url, rows }: Place, { resources, as }: A
     return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) }
   }
 
-  /** Looks at all items that have changed: each of their revisions has to have an event with the same content. */
+  /** Reads all items that have changed: each of their revisions has to have an event with the same content. */
   const look = async (again = false): Promise<void> => {
     present.clear()
     const all = Object.keys(resources).map((resource) => {

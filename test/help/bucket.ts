@@ -8,7 +8,7 @@ import { bucketPlace } from '../../src/contents/bucket-place.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { ContentStore, World } from '../../src/flow/world.ts'
 
-/** What a test does to a request: refuses it, breaks its connection, or answers nothing. */
+/** A fault that a test gives a request: a refusal, a broken connection, or no answer. */
 export type Fault =
   | { readonly status: number; readonly code: string; readonly headers?: Record<string, string> }
   /** The connection is cut before the request is carried out, or after it, without an answer. */

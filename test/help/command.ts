@@ -8,7 +8,7 @@ import { after } from 'node:test'
 import { recordLoopDelay } from '../../src/limits/overload.ts'
 import { bylawCommand, checkout } from './built.ts'
 
-/** The greatest lifetime of a process. It is longer than that of `until`, which says more. */
+/** The greatest lifetime of a process. It is longer than that of `until`, whose message says more. */
 const patience = 150_000
 /** Each source file is compiled once, not once in every process: a short test mostly loads `src`. */
 export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
@@ -16,7 +16,7 @@ export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cach
 /** A module for processes of a service: they do not refuse requests if a busy machine delays their event loop. */
 const unhurried = `--import=data:text/javascript,(s=>{globalThis.setInterval=(f,t,...a)=>s(f,/${recordLoopDelay.name}/.test(f)?2**31-1:t,...a)})(setInterval)`
 
-/** `serve` executes itself again with this option, unless it is set: here it is, so that each process starts once. */
+/** `serve` executes itself again with this option unless it is set. It is set here, so that each process starts once. */
 export const startedOnce = {
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8 ${unhurried}`.trim(),
 }
@@ -37,7 +37,7 @@ export function prepared(
   const original = folder(files)
   let ready: Promise<void> | undefined
   return async () => {
-    const path = folder() // before anything is awaited, so that it belongs to the test that runs
+    const path = folder() // before the first `await`, so that the folder belongs to the current test
     ready ??= prepare(original)
     await ready
     cpSync(original, path, { recursive: true })

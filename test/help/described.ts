@@ -82,7 +82,7 @@ export function operationOf(item: Schema, method: string): Schema | null {
   return (own as Schema | undefined) ?? null
 }
 
-/** A request to a path or method that is not described must fail, and a 404 or 405 must be the expected one. */
+/** A request to a path or method that is not described must fail, with 404 or 405 as appropriate. */
 function beyond({ status, text }: Exchange, expected: number, type: string, complaint: string): string[] {
   if (status === expected && (text === '' || text.includes(type))) return []
   return status >= 400 && status !== 404 && status !== 405 ? [] : [`${complaint}, and the answer was ${status}`]

@@ -6,7 +6,7 @@ import type { Doc } from './schemas.ts'
 
 interface Verdict {
   readonly complaints: readonly string[]
-  /** The number of requests to operations and with parameters of other versions. */
+  /** The number of requests that use operations or parameters of other versions. */
   readonly asked: number
 }
 

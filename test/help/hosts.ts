@@ -26,7 +26,7 @@ export interface Host {
   readonly close: () => Promise<void>
 }
 
-/** What answers requests outside of the service. */
+/** The answer of the host to requests outside of the service. */
 const own = (path: string): string => `own ${path}`
 
 async function listening(server: Server): Promise<string> {

@@ -138,7 +138,7 @@ const wordsOf = (name: string): readonly string[] => name.split(/[^A-Za-z0-9]+|(
 const exported =
   /^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\*?|const|let|class|type|interface)\s+([\w$]+)/gm
 
-/** Files and exports are named by a noun or verb of the conventions, not by an empty word such as `helper`. */
+/** Names of files and exports must not be empty words such as `helper`. */
 export function names(files: readonly Source[]): string[] {
   return files
     .filter(({ path }) => isPublished(path))

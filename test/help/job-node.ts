@@ -77,7 +77,7 @@ export async function payingNode(url: string, ahead = 0, before = async () => {}
 if (import.meta.main) {
   const [, , url = '', ahead, last] = process.argv
   let begun = 0
-  // It never gets beyond a step, so that the test can kill it in time.
+  // The last step never ends, so that the test can kill the process in it.
   const before = () => (++begun > Number(last) ? new Promise<void>(() => {}) : Promise.resolve())
   const { worker, world, close } = await payingNode(url, Number(ahead), before)
   await worker.finish()

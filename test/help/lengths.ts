@@ -11,7 +11,7 @@ export function longFiles(files: readonly Source[]): string[] {
     if (lines.length <= longestFile || lines.slice(0, 5).some((line) => reason.test(line))) return []
     return [
       `${path} has ${lines.length} lines; allowed are ${longestFile}. ` +
-        'Part it by what it speaks of, or write `// long because: <reason>` into its first five lines.',
+        'Split it by subject, or write `// long because: <reason>` into its first five lines.',
     ]
   })
 }

@@ -60,7 +60,7 @@ export async function judgeMoments(
     const acted = act().finally(() => {
       over = true
     })
-    const ended = await Promise.allSettled([watch(), acted]) // what acts must not go on after its server is stopped
+    const ended = await Promise.allSettled([watch(), acted]) // `act` must end before its server is stopped
     for (const one of ended) if (one.status === 'rejected') throw one.reason
     return count
   } finally {

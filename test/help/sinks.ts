@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import tls from 'node:tls'
-import { type Attempted, makeSender } from '../../src/webhooks/send.ts'
+import { type AttemptResult, makeSender } from '../../src/webhooks/send.ts'
 import { testWorld } from './world.ts'
 
 const loopback = async () => ['127.0.0.1']
@@ -19,7 +19,7 @@ export function sending(t: TestContext, privateTargets = true, resolve = loopbac
   const world = testWorld()
   const sender = makeSender({ privateTargets, resolve, world })
   t.after(sender.close)
-  const post = (url: string, over: object = {}): Promise<Attempted> =>
+  const post = (url: string, over: object = {}): Promise<AttemptResult> =>
     sender.send({ endpoint: 'whe_1', url, headers: { 'content-type': 'application/json' }, body: '{}', ...over })
   return { world, sender, post }
 }

@@ -15,7 +15,10 @@ import { freshPostgres, sql } from './postgres.ts'
 const first = 102_000
 const parts = 3
 
-/** The mark of a database with Citus, and a function that replaces a table by a partitioned one with the same columns, NOT NULL constraints and primary key. */
+/**
+ * Makes a database look like one with Citus, with a function that replaces a table by a partitioned one with the same
+ * columns, NOT NULL constraints and primary key.
+ */
 const standIn = `
 CREATE TABLE pg_dist_partition ();
 CREATE FUNCTION create_distributed_table(name regclass, "column" text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$

@@ -9,7 +9,7 @@ import { openStore } from '../../src/terminal/open.ts'
 import { runDueTimers, type TimerContext } from '../../src/timers/run-timers.ts'
 import { throughFetch } from './door.ts'
 
-/** A reminder leads back to its state: nothing but its timer keeps it from taking place twice. */
+/** A reminder leads back to the same state, so that only its timer prevents it from firing twice. */
 export const reminding = service({
   name: 'tasks',
   resources: {

@@ -254,14 +254,14 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
   plans: ['fields=cost', 'fields=title,price'],
   drops: ['fields=seal', 'fields=text', 'search=a'],
 }
-/** Summaries of lists, of which some need a scope. */
+/** Summaries of lists; some need a scope. */
 const summaries: Partial<Record<Collection, readonly string[]>> = {
   plans: ['prices', 'costs'],
   customers: ['ranks', 'ranks', 'numbers', 'towns', 'scores', 'spending'],
   visits: ['owners', 'expenses'],
   tags: ['days', 'notes'],
 }
-/** Selections of fields of single items, and what they embed. */
+/** Selections of fields of single items, and names to embed. */
 const selections = [
   ...['ssn', 'contact', 'rank', 'planId', 'pin', 'cost', 'note', 'hue', 'text', 'seal', 'score,rank'].map(
     (names) => `fields=${names}`,

@@ -56,7 +56,7 @@ test('R238 R180: an import may take longer than any other request, as long as it
     await pause(200)
   }
   const listed = (await (await fetch(`${url}/notes`)).json()) as { pagination: { totalRecords: number } }
-  assert.ok(listed.pagination.totalRecords > 0) // a slow sender is not waited for with what has arrived
+  assert.ok(listed.pagination.totalRecords > 0) // the lines that have arrived are imported without waiting for a slow sender
   end()
   await until(() => text().includes('created'))
   assert.match(text(), /^HTTP\/1\.1 200 /)

@@ -216,7 +216,7 @@ for (const [place, make] of [
     })
   })
 
-test('R180: a reader that stops is cut, and one that goes on gets everything', async (t) => {
+test('R180: a client that stops reading is cut, and one that continues gets everything', async (t) => {
   const own = testWorld()
   const store = await openStore(shop, 'sqlite::memory:', 'apply', {}, own)
   t.after(() => store.close())
@@ -282,7 +282,7 @@ test('R161: a bucket that is away is 503 for reads and uploads, and no item chan
   assert.match(String(first?.err?.message), /^The bucket shop-files at 127.0.0.1:\d+ did not answer/)
 })
 
-test('R162: a download that the bucket breaks off goes on, and ends its connection if the bucket stays away', async (t) => {
+test('R162: a download that the bucket breaks off continues, and its connection ends if the bucket stays unavailable', async (t) => {
   const { bucket, ...place } = await bucketPlace(MiB)
   const { url, post, put } = await serve(t, place)
   const at = `/orders/${await post('/orders')}/scan`

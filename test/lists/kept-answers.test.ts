@@ -34,7 +34,7 @@ for (const [store, placeOf] of places)
       t.diagnostic(`seed ${seed}`)
       for (let i = 0; i < 8; i++) for (const one of makers) await kinds[one]?.()
       const often = ['free', 'number', 'link', 'upload', 'assign'].filter((one) => names.includes(one))
-      // Few lists for a while, as answers are kept that are asked for again and again.
+      // Requests few lists for a while, as only repeated answers are cached.
       let asked: [who: Who, target: string][] = []
       for (let step = 0; step < runsOf(600); step++) {
         if (step % 30 === 0)

@@ -125,7 +125,7 @@ export const desk = service({
   settings,
 }).change('v2', 'tasks', { about: '`memo` is `free`.', renamed: { memo: 'free' } })
 
-/** Rows that handlers write: of other resources than the request names, and by the clock. */
+/** Handlers that write rows of other resources than the request names, also by the clock. */
 const handled = service({
   ...common,
   name: 'depot',

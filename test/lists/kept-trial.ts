@@ -86,7 +86,7 @@ export class Trial {
       return { status: answer.status, headers, text: await answer.text() }
     }
     const before = this.done.slice(-12).join('\n')
-    if (this.next(2) === 0) await told(door) // an answer is kept when it is asked for again
+    if (this.next(2) === 0) await told(door) // an answer is cached at the second request for it
     assert.deepEqual(await told(door), await told(this.uncached), `${who} ${method} ${target} ${body ?? ''}\n${before}`)
     this.done.push(`  ${who} ${method} ${target}`)
   }

@@ -98,7 +98,7 @@ for (const [name, place] of places)
       unline: () => (lines.length > 0 ? send('DELETE', `/v2/lines/${lines.pop()}`) : writes.line()),
     }
     for (let i = 0; i < 12; i++) await writes.create()
-    // Writes that leave most lists as they are come most often.
+    // Writes that do not affect most lists are the most frequent.
     const kinds = [...(Object.keys(writes) as (keyof typeof writes)[]), 'free', 'free', 'free', 'note', 'note'] as const
     let spelling = 1
     for (let step = 0; step < runsOf(600); step++) {

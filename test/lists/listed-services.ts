@@ -28,7 +28,7 @@ export interface Ask {
   readonly filters: readonly Filter[]
   /** Filters of which one has to match; null without `or`. */
   readonly any: readonly Filter[] | null
-  /** Beginnings of words that all have to stand in `said`; null without `search`. */
+  /** Beginnings of words, all of which must occur in `said`; null without `search`. */
   readonly search: readonly string[] | null
   readonly limit: number
   readonly offset: number

@@ -157,7 +157,7 @@ test('R53: a list reads keys before documents, and a row that is deleted between
 const cutName = 'unique__articles__by_aValueWhoseNameIsTooLongFo_0a1b2c3d'
 
 /**
- * SQL after which a table answers as one of a schema that Citus has put on a worker: no plan is made without values, and a
+ * SQL that makes a table answer like one of a schema that Citus has put on a worker: no plan is made without values, and a
  * duplicate is reported by the message of the worker alone.
  */
 const onWorker = (table: string, indexes: Readonly<Record<string, string>>): string => `

@@ -12,13 +12,13 @@ import { databaseOf, type Place, type Step } from './cut-trials.ts'
 import { type Cut, type CuttingProxy, cuttingProxy, type Direction } from './cutting.ts'
 import { type Node, node } from './service-on-server.ts'
 
-/** Every which position is tried, by default: `npm run cuts` tries all. The first one is random. */
+/** By default every n-th position is tried, from a random first one; `npm run cuts` tries all. */
 export const stride = Number(process.env.BYLAW_TEST_STRIDE ?? (isFull ? 32 : 256))
 export const isWhole = stride === 1
 export const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const again = `BYLAW_TEST_STRIDE=${stride} BYLAW_TEST_SEED=${seed}`
 export const chance = random(seed)
-/** So many bytes are the last message or two. */
+/** About as many bytes as the last message or two have. */
 const lastBytes = 32
 
 export const directions: readonly Direction[] = ['to the server', 'from the server']

@@ -42,7 +42,7 @@ export interface Step {
 
 type Verdict = 'done' | 'unchanged' | 'unknown'
 
-/** What an answer says about a write: that it was done, that nothing was changed, or that it is unknown. */
+/** The result of a write according to its answer: done, not done, or unknown. */
 export function verdictOf({ status, json, retryAfter }: AnswerSeen, success: number): Verdict {
   if (status === success) return 'done'
   assert.equal(status, 503, `the status, with ${JSON.stringify(json)}`)

@@ -19,7 +19,7 @@ for (const how of ['fast', 'kill'] as const)
     const made = async (balance: number) => (await node.send('POST', '/accounts', { json: { balance } })).json.id
     const [from, to] = [await made(times), await made(0)]
     const { json } = await node.send('POST', '/accounts/payments', { json: { from, to, times } })
-    await node.worker.finish().catch(() => {}) // it looks for another operation while the database is away
+    await node.worker.finish().catch(() => {}) // it looks for another operation while the database is unavailable
     assert.ok(step >= 3)
     await server.start()
     const statusOf = async () => (await node.send('GET', `/operations/${json.id}`)).json

@@ -46,7 +46,7 @@ function withAnotherCount(bytes: Buffer, chance: Random): Buffer {
   return changed
 }
 
-/** Changes that the client can notice: they leave no message that says something else in the correct form. */
+/** Changes that the client can detect: no changed message is another valid message. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   'another type': (bytes, chance) =>
     Buffer.concat([Buffer.from(types[chance(types.length)] as string), bytes.subarray(1)]),

@@ -88,7 +88,7 @@ test('a connection that the server ends is replaced without a failure', { timeou
   await survives(own, async () => {
     for (let i = 0; i < 10; i++) {
       own.server.psql(end)
-      await pause(20) // so that requests run again when the next connection ends
+      await pause(20) // so that requests are running when the next connection ends
     }
   })
   assert.deepEqual(await errorsBut503(own), [])

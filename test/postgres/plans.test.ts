@@ -17,7 +17,7 @@ import { freePort } from '../help/free-port.ts'
 import { until } from '../help/until.ts'
 import { soakApi } from '../torture/soak-api.ts'
 
-/** What makes the key of a copied row unique, by table; `n` is a number from 1 on. */
+/** Expressions that make the key of a copied row unique, by table; `n` is a number from 1 on. */
 const keys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   bylaw_outbox: { id: "'evt_' || n || x.id", mark: '1' },
   bylaw_positions: { position: '-n * 100000 - x.position', event: "'evt_' || n || x.event" },

@@ -133,7 +133,7 @@ test('one declaration on SQLite and on PostgreSQL is compiled for each of them',
 
 describe('the house rule of state', () => {
   const complaints = (text: string, path = 'src/lists/list-query.ts') => state([{ path, text }])
-  test('nothing that changes is kept by a module', () => {
+  test('no module keeps mutable state', () => {
     for (const one of [
       'const all = new Map()',
       'const all = new Map<string, string>()',

@@ -302,7 +302,7 @@ doors(
           const before = (await send('other', 'GET', `/orders/${foreign}`)).text
           const whole = path.replaceAll('{own}', own).replaceAll('{id}', foreign)
           const answer = await send(who, method, whole, sent)
-          // What a standard client resolves or refuses by itself is not sent as it stands.
+          // A standard client resolves or refuses these paths itself, so they cannot be sent through it.
           if (door.name === 'fetch' && /\.\.|%2e/i.test(path)) return assert.equal(answer.status, 404)
           assert.deepEqual([answer.status, answer.json?.type], [status, type], answer.text)
           assert.equal((await send('other', 'GET', `/orders/${foreign}`)).text, before)
@@ -342,7 +342,7 @@ doors(
             400,
             bad,
           )
-        await fetch(callback) // a request that was sent before would have arrived before
+        await fetch(callback) // a request that the service had sent earlier would have arrived before this one
         assert.equal(visits, 1, 'only that of the test')
       } finally {
         trap.close()

@@ -112,7 +112,7 @@ doors(
             }
             if (collection.account !== null && who !== null && who !== 'nil' && template.includes('{')) {
               const sharedAbove = route.resource.parent?.resource === 'products' && !template.endsWith('}')
-              if (sharedAbove) return // what several accounts share is there for each of them
+              if (sharedAbove) return // shared items exist for each of the accounts
               assert.equal(
                 seen.get('foreign'),
                 seen.get('unknown'),

@@ -168,7 +168,7 @@ for (const [store, runs, make] of stores)
 
     const nowhere = 'ord_01h455vb4pex5vsknk084sn02q'
 
-    /** A world with rows; as much time passes as if it had the rows of the other one too. */
+    /** A world with rows; the clock advances as if it also had the rows of the other world. */
     async function filled(visible: readonly Row[], hidden: readonly Row[], more: number) {
       const { url, drop } = await make()
       const world = await worldOf<Who>(desk, url, callers)

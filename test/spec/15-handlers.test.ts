@@ -254,7 +254,7 @@ doors('handlers', handled, (door: Door) => {
     await send('PATCH', `/customers/${id}`, { name: b })
     assert.equal(await audits(`${a} becomes ${b}`), 1)
     await send('PATCH', `/customers/${id}`, { name: b })
-    assert.equal(await audits(`${b} becomes ${b}`), 0) // nothing changes, so nothing is decided
+    assert.equal(await audits(`${b} becomes ${b}`), 0) // nothing changes, so no handler runs
     const put = await send('PUT', `/customers/${id}`, { name: c })
     assert.deepEqual([put.json.name, await audits(`${b} becomes ${c}`)], [c.toUpperCase(), 1])
     const said = await made('/oddities', { kind: 'in-use', text: a })

@@ -46,7 +46,7 @@ test('R223 R227: a handler that throws delays only the transition of its own ite
   await close()
 })
 
-test('R228: what a transition by the clock starts for later belongs to the account of its item', async () => {
+test('R228: an operation that a transition by the clock starts belongs to the account of its item', async () => {
   const ran: unknown[] = []
   const owned = service({
     name: 'owned',

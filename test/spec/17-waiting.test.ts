@@ -48,7 +48,7 @@ test('R28 R186: a request that waits for an operation is answered with its statu
   assert.equal(await code, 0)
 })
 
-test('R28 R185: a client that leaves does not keep its place while its operation goes on', async () => {
+test('R28 R185: a client that disconnects releases its slot while its operation continues', async () => {
   const { url, stop } = await startService(api, { args: ['--drain', 'PT3S'] })
   const leave = new AbortController()
   const waiting = nap(url, leave.signal)

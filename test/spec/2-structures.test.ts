@@ -171,7 +171,7 @@ doors('structures', depots, (door) => {
     ])
   })
 
-  spec('R154', 'the order of the document is that of a patch too, whatever the item holds', async () => {
+  spec('R154', 'mistakes of a patch too are in the order of the document, for any stored item', async () => {
     const { headers } = await created(door, '/baskets', basket)
     const json = { metadata: { b: 1, a: 2 }, home: { spot: 5, zip: 6, city: 7, more: 8 }, title: 9 }
     assert.deepEqual(wrong(await door.send('PATCH', headers.location as string, { json })), [

@@ -178,7 +178,7 @@ doors('exports', shop, (door) => {
     const refused = await door.send('GET', '/orders?embed=lines', { headers: lines })
     assert.deepEqual([refused.status, refused.json.errors[0].type], [400, 'unknown-parameter'])
   })
-  spec('R238', 'answers that are cached are not taken for exports', async () => {
+  spec('R238', 'exports are not answered with cached answers', async () => {
     for (let i = 0; i < 3; i++) {
       assert.equal((await door.send('GET', '/orders?status=paid')).headers['content-type'], 'application/json')
       const { headers } = await door.send('GET', '/orders?status=paid', { headers: csv })

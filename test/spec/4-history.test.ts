@@ -255,7 +255,7 @@ doors(
       assert.equal((await read(`${path}/seats/8/revisions`)).status, 410)
     })
 
-    spec('R237', 'an item that is created again goes on with its revisions', async () => {
+    spec('R237', 'an item that is created again continues its revision numbers', async () => {
       const { id } = await made()
       const path = `/orders/${id}/seats/1`
       await send('PUT', path, { hue: 'red' })

@@ -266,7 +266,7 @@ doors('JSON Patch', office, (door) => {
     assert.deepEqual(statuses.toSorted(), [200, ...marks.slice(1).map(() => 409)])
   })
 
-  spec('R118', 'limits bound the operations and what they make', async () => {
+  spec('R118', 'limits bound the number of operations and the size of their result', async () => {
     const path = await desk(door, { note: 'x'.repeat(1000), tags: ['a'] })
     const double = Array.from({ length: 50 }, () => ({ op: 'copy', from: '/tags', path: '/tags/-' }))
     assert.match(wrongs(await patch(door, path, double, 400)).join(), /^too-long \/\d+$/)

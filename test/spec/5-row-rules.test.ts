@@ -37,7 +37,7 @@ doors(
       assert.equal(hidden.text.replaceAll(id, nobody), unknown.text)
     }
 
-    spec('R170', 'a row outside of the rule is answered as an unknown id, on every way in', async () => {
+    spec('R170', 'a row outside of the rule is answered like an unknown id, by every operation', async () => {
       const [mine, other] = [await order('ann'), await order('bob')]
       assert.equal((await get('ann', `/orders/${mine.id}`)).status, 200)
       assert.equal((await get('boss', `/orders/${other.id}`)).status, 200)

@@ -60,7 +60,7 @@ doors(
       },
     )
 
-    spec('R205 R194', 'an older version says its own names of resources, states and fields', async () => {
+    spec('R205 R194', 'an older version uses its own names of resources, states and fields', async () => {
       const id = await made('older')
       await send('POST', `/orders/${id}/placements`)
       const [created, placed] = await eventsOf(id, 'v1')

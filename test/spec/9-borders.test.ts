@@ -82,7 +82,7 @@ doors(
     const refused = ({ status, json }: Answer, scope: string) =>
       assert.deepEqual([status, json.type, json.scope], [403, 'insufficient-scope', scope], JSON.stringify(json))
 
-    spec('R169 R196', 'are not written by a caller who could not change that row, by any method', async () => {
+    spec('R169 R196', 'are not written by a caller who could not change that row by any method', async () => {
       const { path, own, rows, n } = await made()
       const before = await rows()
       for (const [json, scope] of [
@@ -111,7 +111,7 @@ doors(
       assert.equal((await as('ann', 'GET', `/v1/customers/cus_${n}_new`)).status, 404)
     })
 
-    spec('R48 R111 R169', 'are sent back as they were seen, and kept by a PUT that leaves them out', async () => {
+    spec('R48 R111 R169', 'may be sent back unchanged, and a PUT that leaves them out keeps them', async () => {
       const { path, own, rows } = await made()
       const before = await rows()
       const seen = (await as('ann', 'GET', path)).json

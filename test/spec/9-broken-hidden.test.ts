@@ -42,7 +42,7 @@ doors(
   'an item with hidden fields that an older version cannot show',
   payroll,
   (door) => {
-    spec('R157 R169', 'it fails for all callers, whatever fields they may not read', async () => {
+    spec('R157 R169', 'it fails for all callers, also if they may not read the field', async () => {
       const { id } = (await door.send('POST', '/v2/members', { json: { name: 'BROKEN' } })).json
       await failed(door, 'GET', `/v1/members/${id}`)
       await failed(door, 'PATCH', `/v1/members/${id}`, { rank: 1 })

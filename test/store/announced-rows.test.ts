@@ -95,7 +95,7 @@ for (const [name, place] of places) {
       const { transfer, left } = await opened(t, [40, 0])
       const asked: Promise<number>[] = []
       runs = 0
-      // After all microtasks, in which the write is handed to the store, and before the next turn.
+      // After all microtasks, in which the write is passed to the store, and before the next turn.
       onDecided = () => process.nextTick(() => asked.length < 40 && asked.push(transfer(0, 1, 1)))
       t.after(() => {
         onDecided = () => {}

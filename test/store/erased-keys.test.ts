@@ -35,7 +35,7 @@ for (const [store, place] of places)
       return { status: answer.status, json: JSON.parse(await answer.text()) }
     }
     const { json: guest } = await post('/guests', { name: 'Ann', idempotencyKey: 'create' }, 'create')
-    // The error of its second line names the guest.
+    // The error of the second line of this import names the guest.
     const lines = `{"name":"Bob"}\n${JSON.stringify({ name: 'Cid', idempotencyKey: 'create' })}\n`
     const ways = [
       ['/guests', { name: 'Ann' }, 'create'],

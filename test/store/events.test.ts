@@ -93,7 +93,7 @@ for (const [name, place] of places)
     assert.deepEqual(seen, ['a', 'b', 'c', 'd'])
   })
 
-test('events are filtered by type, resource, item and time; what is unknown is refused', async (t) => {
+test('events are filtered by type, resource, item and time; unknown values are refused', async (t) => {
   const { ask, close } = nodeOn({ url: 'sqlite::memory:' }, api)
   t.after(close)
   const orders = [

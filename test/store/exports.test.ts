@@ -56,21 +56,25 @@ doors(
         await door.send('PATCH', `/notes/${last}`, { json: { rank: count - 1 } })
       }
     })
-    spec('R238 R160', 'a third export waits its turn; one whose reader has gone is over', async () => {
-      if ((await door.send('GET', '/notes?page_size=1')).json.data.length === 0) await fill(door)
-      const open = [await door.open('/notes', accept), await door.open('/notes', accept)]
-      const readers = open.map((one) => (one.body as ReadableStream<Uint8Array>).getReader())
-      for (const one of readers) await one.read()
-      if (door.name === 'fetch') {
-        // Over a socket the answers may have been sent already, into the buffers of the system.
-        const refused = await door.send('GET', '/notes', { headers: accept })
-        assert.deepEqual([refused.status, refused.json.type], [503, 'overloaded'])
-        assert.equal((await door.send('GET', '/notes?page_size=1')).status, 200)
-        assert.equal((await door.send('POST', '/notes', { json: { text } })).status, 201)
-      }
-      for (const one of readers) await one.cancel()
-      await until(async () => (await door.send('GET', '/notes?rank=1', { headers: accept })).status === 200)
-    })
+    spec(
+      'R238 R160',
+      'a third export is refused until another one ends; an export ends when its client disconnects',
+      async () => {
+        if ((await door.send('GET', '/notes?page_size=1')).json.data.length === 0) await fill(door)
+        const open = [await door.open('/notes', accept), await door.open('/notes', accept)]
+        const readers = open.map((one) => (one.body as ReadableStream<Uint8Array>).getReader())
+        for (const one of readers) await one.read()
+        if (door.name === 'fetch') {
+          // Over a socket the answers may have been sent already, into the buffers of the system.
+          const refused = await door.send('GET', '/notes', { headers: accept })
+          assert.deepEqual([refused.status, refused.json.type], [503, 'overloaded'])
+          assert.equal((await door.send('GET', '/notes?page_size=1')).status, 200)
+          assert.equal((await door.send('POST', '/notes', { json: { text } })).status, 201)
+        }
+        for (const one of readers) await one.cancel()
+        await until(async () => (await door.send('GET', '/notes?rank=1', { headers: accept })).status === 200)
+      },
+    )
   },
   { onFile: true },
 )

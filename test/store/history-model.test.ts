@@ -10,7 +10,7 @@ const history = { read: 'public' } as const
 
 for (const [name, place] of places)
   describe(`histories of random writes on ${name}`, () => {
-    test('R237: every revision is what a reader saw at the time, and patches lead from each to each', async (t) => {
+    test('R237: every revision is the item that a reader saw at the time, and patches lead from each to each', async (t) => {
       const at = await place(t)
       const node = nodeOn(at, random as Service)
       t.after(node.close)

@@ -88,7 +88,7 @@ for (const [name, place] of places) {
     await taken.promise
     gate.resolve()
     await running
-    const between = await balances() // the other node is in its first step
+    const between = await balances() // the other node is running its first step
     later.resolve()
     await finished
     assert.deepEqual(between, [0, 0])

@@ -116,7 +116,7 @@ describe('a store that is out of order', () => {
     'a file that became read-only': ['PRAGMA query_only = ON', 'PRAGMA query_only = OFF'],
   } as const
   for (const [name, [begins, ends]] of Object.entries(disorders)) {
-    test(`${name} answers 503, keeps what was acknowledged, and passes`, async (t) => {
+    test(`${name} answers 503, keeps acknowledged writes, and recovers`, async (t) => {
       const opened = await openStoreUnderTest(t)
       const kept: string[] = []
       for (let i = 0; i < 20; i++)

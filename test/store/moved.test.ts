@@ -4,6 +4,6 @@ import { moves, movesDuringUpgrades } from '../help/moved-trials.ts'
 import { places } from '../help/places.ts'
 
 for (const [store, make] of places)
-  describe(`what moved to another resource (${store})`, () => {
+  describe(`fields that moved to another resource (${store})`, () => {
     for (const [name, trial] of Object.entries({ ...moves, ...movesDuringUpgrades })) test(name, (t) => trial(t, make))
   })

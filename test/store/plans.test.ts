@@ -222,7 +222,7 @@ test('each alternative is read from an index in the order of the list, up to the
       assert.ok(reads.length > 0, says)
       for (const line of reads) assert.match(line, /^SEARCH tasks USING (COVERING )?INDEX/, says)
       assert.match(lines.find((line) => / own /.test(line)) ?? '', /^SEARCH own USING PRIMARY KEY \(id=\?\)/, says)
-      // Without this line in between, the rows of the part would be sorted before its limit.
+      // Without this line between the two, the rows of the part would be sorted before its limit.
       for (const [i, line] of lines.entries())
         if (reads.includes(line)) assert.match(lines[i + 1] ?? '', /^SCAN part\d$/, says)
     }

@@ -8,7 +8,7 @@ import { publishingShop } from '../help/publishing.ts'
 
 const as = { account: 'acc_1', scopes: ['secrets', 'reactions:read', 'reactions:write'] }
 
-/** A shop whose publisher records what it is given, and how it is used by a test. */
+/** A shop whose publisher records the events that it receives, and the functions with which a test uses it. */
 function recordingShop(
   database: string,
   act: (events: readonly PublishedEvent[]) => void | Promise<void> | readonly RefusedEvent[] = () => {},
@@ -132,7 +132,7 @@ for (const [name, place] of places) {
     assert.deepEqual((await own.send('GET', failures)).data, [])
   })
 
-  test(`one process at a time publishes, and the other one goes on when it stops, on ${name}`, async (t) => {
+  test(`one process at a time publishes, and the other one continues when it stops, on ${name}`, async (t) => {
     const { url } = await place(t)
     const entered = Promise.withResolvers<void>()
     const leaving = Promise.withResolvers<void>()

@@ -98,7 +98,7 @@ for (const [store, placeOf] of places)
       assert.deepEqual(await ask(path, key), { ...first[i], isReplayed: true }, path)
     assert.deepEqual((await ask('/v2/orders/prices', 'quote')).json, { price: '5.00' })
     assert.equal((await ask(`/v2/orders/${id}/reviews`, 'audit')).json.operation, 'orders.reviews')
-    // The new form needs marks, which the stored output has not.
+    // The new output requires `marks`, which the stored one lacks.
     const lacking = await ask(`/v2/orders/${id}/checks`, 'check')
     assert.deepEqual([lacking.status, lacking.json.type], [409, 'idempotency-key-reused'])
   })

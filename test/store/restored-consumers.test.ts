@@ -61,7 +61,7 @@ for (const [name, make] of places) {
     for (const stream of [one, two, none]) stream.leave()
   })
 
-  test(`R231: after a restore a reaction goes on with new events, and says how many it is behind, on ${name}`, async (t) => {
+  test(`R231: after a restore a reaction continues with new events, and shows how many it is behind, on ${name}`, async (t) => {
     const place = await make(t)
     const first = reacting(place)
     await first.create('a')

@@ -74,7 +74,7 @@ async function did(node: Node, wanted: number, ...request: Parameters<Node['ask'
   return answer
 }
 
-/** The same requests with other values, so that revisions are equal and contents are not. */
+/** Sends the same requests with other values, so that revisions are equal and contents differ. */
 async function change(node: Node, note: string): Promise<void> {
   await did(node, 200, 'PATCH', '/orders/ord_a', { note })
   await did(node, 200, 'PATCH', '/orders/ord_a', { note: `${note}!` })
@@ -102,7 +102,7 @@ async function eventsOf(
 }
 
 for (const [name, make] of places) {
-  test(`R121, R122, R148: after a restore no strong tag stands for two contents on ${name}`, async (t) => {
+  test(`R121, R122, R148: after a restore no strong tag names two contents on ${name}`, async (t) => {
     const place = await make(t)
     const known = new Map<string, string>()
     let node = nodeOn(place, api)

@@ -139,7 +139,7 @@ for (const [store, make] of places) {
   })
 }
 
-test('R235: SQLite finds all rows, however often it numbers its rows anew', async (t) => {
+test('R235: SQLite finds all rows, also after it has renumbered them several times', async (t) => {
   const [[, make]] = places as [(typeof places)[number]]
   const place = await make(t)
   const { find, add, ask } = searcher(t, place, onName)

@@ -23,10 +23,10 @@ for (const [name, place] of places) {
   test(`R223: what a killed node had begun is finished by another, late and once, ${name}`, async (t) =>
     outlastsKills(t, await place(t)))
 
-  test(`R223: what another node has carried out after the lease of a slow one is not done again by that, ${name}`, async (t) =>
+  test(`R223: a slow node does not repeat transitions that another node carried out after its lease ended, ${name}`, async (t) =>
     outlastsSlowNode(t, await place(t)))
 
-  test(`R223: what another node has carried out is not done again by one that starts meanwhile, ${name}`, async (t) =>
+  test(`R223: a node that starts does not repeat transitions that another node has carried out meanwhile, ${name}`, async (t) =>
     outlastsFirstStart(t, await place(t)))
 
   test(`R223: two runs of one process carry out each transition once and leave none, ${name}`, async (t) =>
@@ -69,7 +69,7 @@ test('R223: a database that is away delays transitions, and each takes place onc
     await goOn()
   }
   for (const stop of stops) await stop()
-  const held = 800 - (await moved()) // by the two nodes, whose leases the outages left behind
+  const held = 800 - (await moved()) // leases of the two nodes that the outages left behind
   const late = await opened(t, server.url, lease)
   assert.equal(await runDueTimers(late.timers), held)
   assert.equal(server.psql('SELECT revision, count(*) FROM tasks GROUP BY 1'), '2|800')

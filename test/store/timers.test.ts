@@ -143,7 +143,7 @@ for (const [name, place] of places)
       assert.equal(await node.run(), 0)
       node.ahead.by = hour + 1000
       assert.equal(await node.run(), 2)
-      node.ahead.by = 3 * hour // both become numbered, but only one can have the code
+      node.ahead.by = 3 * hour // both get a number, but only one can have the code
       assert.equal(await node.run(), 1)
       const [failed] = await node.timers()
       assert.deepEqual([failed?.transition, failed?.tries, typeof failed?.failure], ['numberings', 1, 'string'])

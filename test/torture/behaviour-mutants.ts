@@ -278,7 +278,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'dry-run-shares-a-commit': {
     about: 'a dry run whose handler has read announced rows joins their transaction (PostgreSQL)',
-    changes: [{ file: 'postgres/write-plan.ts', from: ' && !isDry(plan) && !writing', to: ' && !writing' }],
+    changes: [{ file: 'postgres/write-plan.ts', from: ' && !isDry(plan) && !deps', to: ' && !deps' }],
     tests: [announced],
   },
   'lists-go-stale': {

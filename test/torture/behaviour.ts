@@ -50,7 +50,7 @@ function firstFailure(cwd: string, tests: readonly string[]): Promise<string | n
     }, patience)
     const read = (text: Buffer): void => {
       printed += text
-      // The rest of the tests could say no more. SIGTERM lets the runner end its test processes.
+      // The remaining tests could not tell us more. SIGTERM lets the runner end its test processes.
       if (/^FAILED /m.test(printed)) setTimeout(() => child.kill(), 200)
     }
     child.stdout.on('data', read)
@@ -67,7 +67,7 @@ const patience = 300_000
 /** Some defects show only under the right timing, so the tests get three chances to find one. */
 const attempts = [1, 2, 3]
 
-/** Without a defect the tests have to pass; if they do not, what they print says why. */
+/** Without a defect the tests have to pass; otherwise their output is returned. */
 async function control(mutant: BehaviourMutant): Promise<'passed' | 'FAILED'> {
   const failure = await failureWith(mutant)
   if (failure !== null) console.log(failure)

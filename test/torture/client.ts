@@ -7,7 +7,7 @@ import { type Content, type Creation, fill, type Item, type Ledger } from './led
 export interface ClientContext {
   readonly ask: Ask
   readonly ledger: Ledger
-  /** What the reader of events has seen. */
+  /** The events that the reader has seen. */
   readonly seen: Seen
   readonly random: (below: number) => number
   /** Returns a unique name. */

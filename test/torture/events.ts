@@ -10,7 +10,7 @@ interface Event {
   readonly data: { readonly id: string; readonly stamp?: string; readonly thingId?: string }
 }
 
-/** What a reader of events has seen. */
+/** The events that a reader has seen. */
 export class Seen {
   cursor = ''
   readonly ids = new Set<string>()

@@ -111,7 +111,7 @@ import { claimTable, takeClaim } from '../ledgers/idempotency-claims.ts'`,
       {
         from: write,
         to: `if (plan.do === 'decide') {
-          const early = runSqliteRead(looking, plan.read) as never
+          const early = runSqliteRead(reading, plan.read) as never
           plan.admit?.(early)
           const decided = plan.decide(early) as { revision: number }
           return writes.join({ ...plan, admit: () => {}, decide: (seen) => ({ ...decided, revision: (seen as { revision: number }).revision }) as never })
@@ -159,14 +159,14 @@ const postgres: Mutants = {
         to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../ledgers/idempotency-claims.ts'",
       },
       {
-        from: 'return await tryWrite(writing, plan, tries === 1)',
-        to: `if (plan.do !== 'create' || !plan.claim) return await tryWrite(writing, plan, tries === 1)
+        from: 'return await tryWrite(deps, plan, tries === 1)',
+        to: `if (plan.do !== 'create' || !plan.claim) return await tryWrite(deps, plan, tries === 1)
       const { claim } = plan
-      const taken = await writing.pool.use(({ ask }) => runStepsAsync(takeClaim(writing.context, plan, claim), ask))
+      const taken = await deps.pool.use(({ ask }) => runStepsAsync(takeClaim(deps.context, plan, claim), ask))
       if (taken) return taken
-      await pause(writing.world, 20)
-      const outcome = await tryWrite(writing, { ...plan, claim: null }, tries === 1)
-      if (outcome.is !== 'created') await writing.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable.name} WHERE hash = $1\`, values: [claim.hash] }))
+      await pause(deps.world, 20)
+      const outcome = await tryWrite(deps, { ...plan, claim: null }, tries === 1)
+      if (outcome.is !== 'created') await deps.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable.name} WHERE hash = $1\`, values: [claim.hash] }))
       return outcome`,
       },
     ],

@@ -32,7 +32,7 @@ const { values } = parseArgs({
 const [minutes, rate] = [Number(values.minutes), Number(values.orders)]
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-soak-'))
 
-/** What must not grow, by name: rows and kB of each table, and megabytes of the process. */
+/** Figures that must not grow, by name: rows and kB of each table, and megabytes of the process. */
 type Sample = ReadonlyMap<string, number>
 
 interface Database {

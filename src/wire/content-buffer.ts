@@ -1,6 +1,6 @@
-/** Arriving: the content of a message as it arrives, kept until it is read or dropped. Part 8, body size. */
+/** Content buffer: the content of a message as it arrives, kept until it is read or discarded. Part 8, body size. */
 
-/** When this many bytes are kept, nothing more is read from the connection until they have been taken. */
+/** When this many bytes are buffered, reading from the connection pauses until they have been taken. */
 const mostKept = 65_536
 
 /** Stops and continues reading from the connection. */
@@ -9,10 +9,10 @@ interface Source {
   readonly resume: () => void
 }
 
-export class Arriving {
+export class ContentBuffer {
   /** Whether all of the message has arrived. */
   complete = false
-  /** Whether it is read however long it takes. */
+  /** Whether the content may take any time, so that the request timeout does not apply. */
   flowing = false
   /** Why the rest will not arrive. */
   failure: unknown
@@ -43,13 +43,13 @@ export class Arriving {
     this.#wake?.()
   }
 
-  /** Ends the content; its reader, or the next one, fails with this. */
+  /** Ends the content; its reader, or the next reader, gets this failure. */
   fail(failure: unknown): void {
     this.failure ??= failure
     this.#wake?.()
   }
 
-  /** Drops what has arrived and what follows. */
+  /** Discards the content that has arrived, and the rest when it arrives. */
   resume(): void {
     this.#dropped = true
     this.#take()
@@ -60,7 +60,7 @@ export class Arriving {
     return this.complete && this.failure === undefined ? this.#take() : null
   }
 
-  /** What has arrived, as one piece: many small ones would need more memory than their bytes. */
+  /** The content that has arrived, as one piece: many small pieces would need more memory than their bytes. */
   #take(): Buffer {
     const [first, ...more] = this.#pieces
     const all = first && more.length === 0 ? first : Buffer.concat(this.#pieces)

@@ -1,4 +1,4 @@
-/** Laid over: a list from the store with the writes of handlers applied to it, filtered and sorted again. R226. */
+/** List with writes: a list from the store with the writes of handlers applied to it, filtered and sorted again. R226. */
 import type { Document } from '../flow/intent.ts'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -6,7 +6,7 @@ import { type Cell, cellIn, compareCells } from '../rows/collection.ts'
 
 type WrittenDocument = { readonly key: { readonly id: string }; readonly now: Document | null }
 
-export function laidOver(
+export function listWithWrites(
   resource: Resource,
   { where, parent, order, window }: ListRows,
   documents: readonly Document[],
