@@ -9,7 +9,7 @@ import { endpointMakers } from './deliveries/endpoint-makers.ts'
 import { aggregateMakers } from './effects/aggregate-makers.ts'
 import { type RowWriter, rowWriter } from './effects/row-writer.ts'
 import { batchPath, batchRoute } from './endpoints/batch-route.ts'
-import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
+import { type Catalogue, extendCatalogue } from './errors/catalogue.ts'
 import { eventRoutes } from './events/event-routes.ts'
 import { addFormerActions, type EventScope, eventScope } from './events/event-scope.ts'
 import { reactionRoutes } from './events/reaction-routes.ts'
@@ -28,6 +28,7 @@ import type {
   DeclarationContext,
   DeclaredTiers,
   Deprecations,
+  ErrorDeclaration,
   Operation,
   ResourceDeclaration,
   Versions,
@@ -45,6 +46,7 @@ import type {
   VersionName,
 } from './resources/infer.ts'
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
+import { type InputField, inputFields } from './resources/machine.ts'
 import type { Pairs } from './resources/references.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { declaredEventTypes } from './resources/resource-collection.ts'
@@ -94,7 +96,7 @@ export interface Declaration {
   /** The scopes of access rules, each with a description: `scopes: { 'orders:read': 'Read orders' }`. */
   readonly scopes?: { readonly [scope: string]: string }
   /** Own types of errors: `errors: { 'credit-exceeded': { status: 409, parents: ['conflict'] } }`. */
-  readonly errors?: { readonly [type: string]: DeclaredError }
+  readonly errors?: { readonly [type: string]: ErrorDeclaration }
   /** Sets of quotas; a key or token names the tier of its caller: `tiers: { free: { hourly: 1000 } }`. */
   readonly tiers?: DeclaredTiers
   /** Whether changes of items are recorded as events, which `GET /events` lists; off by default: `events: true`. R206. */
@@ -120,6 +122,8 @@ export interface Service<D extends Declaration = Declaration> {
   /** Makes the writes of rows, with their effects. */
   readonly writer: RowWriter
   readonly errors: Catalogue
+  /** The further members of declared types of errors. R160. */
+  readonly errorFields: ReadonlyMap<string, readonly InputField[]>
   /** The events of each version, by its name. */
   readonly events: ReadonlyMap<string, EventScope>
   /** Null if no tiers are declared. */
@@ -419,6 +423,15 @@ const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }
   ...fileMakers(resources),
 ]
 
+/** The further members of the declared types of errors. */
+function errorFieldsOf(
+  { errors = {}, concepts = {} }: Declaration,
+  resources: ReadonlyMap<string, Resource>,
+): Service['errorFields'] {
+  const [{ rules }] = [...resources.values()] as [Resource, ...Resource[]]
+  return new Map(Object.entries(errors).map(([type, { fields = {} }]) => [type, inputFields(fields, concepts, rules)]))
+}
+
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
   const declaration = { ...declared, resources: withServiceFields(declared) }
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
@@ -444,6 +457,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     resources,
     writer,
     errors: extendCatalogue(declaration.errors ?? {}),
+    errorFields: errorFieldsOf(declaration, resources),
     events: addFormerActions(scopes),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(editions.map((one) => [one.label, one])),

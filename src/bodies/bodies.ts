@@ -202,7 +202,7 @@ export function outputsRef(
 }
 
 /** The schemas of the declared fields of a body, by name. */
-const bodySchemas = (
+export const bodySchemas = (
   { rules }: Resource,
   fields: readonly Pick<InputField, 'name' | 'field'>[],
   way: 'answered' | 'sent',
@@ -294,5 +294,5 @@ const bodyName = (make: BodyMaker, { name }: Resource): string => `${make.name} 
 const listedExample = (body: object | null): DocumentPart => (body === null ? {} : { examples: [body] })
 
 /** The schema itself if there is only one, else `anyOf` of all. */
-const anyOfSchemas = (schemas: readonly object[]): DocumentPart =>
+export const anyOfSchemas = (schemas: readonly object[]): DocumentPart =>
   schemas.length === 1 ? { ...schemas[0] } : { anyOf: schemas }

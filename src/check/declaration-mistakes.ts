@@ -30,6 +30,7 @@ import { checkParentStates, checkStates } from './state-mistakes.ts'
 import { checkExports, checkImports, checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
+import { checkInput } from './transition-mistakes.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
 import { checkFieldVisibility, checkOwner, checkRemoval, checkRowRules } from './visibility.ts'
 
@@ -195,6 +196,12 @@ function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): vo
   }
 }
 
+/** Whether errors of any type have this member, in one of their two forms. */
+const isErrorMember = (name: string): boolean =>
+  /^(?:message|types?|cause|errors|in|pointer|name|scope|title|status|detail|instance|(?:request|old)_?id|violated_?policies)$/i.test(
+    name,
+  )
+
 /** 401 needs a challenge, 422 has a single meaning, and the service is not a gateway. R98, R161, R165. */
 const reservedStatuses: ReadonlySet<unknown> = new Set([401, 422, 502, 504])
 
@@ -231,10 +238,13 @@ function checkErrorType(
     )
     return
   }
-  checkKnownKeys(path, declared, ['status', 'parents', 'title', 'description', 'example'], [], context)
+  checkKnownKeys(path, declared, ['status', 'parents', 'fields', 'title', 'description', 'example'], [], context)
   checkText([...path, 'example'], declared.example, context)
   const { status, parents = [] } = declared
   checkErrorStatus([...path, 'status'], status, context)
+  checkInput([...path, 'fields'], declared.fields, context)
+  for (const field of Object.keys(isObject(declared.fields) ? declared.fields : {}).filter(isErrorMember))
+    report(context, [...path, 'fields', field], `Errors have a member \`${field}\` already.`, 'Write another name.')
   if (!Array.isArray(parents))
     report(
       context,

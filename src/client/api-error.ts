@@ -1,6 +1,7 @@
 /** API error: what a call is rejected with, discriminated by `type`. Part 7, errors. */
 import type { ErrorStatuses } from '../errors/catalogue.ts'
 import type { DeclarationOf, Get } from '../resources/infer.ts'
+import type { ErrorFields } from '../resources/infer-actions.ts'
 
 /** One of several mistakes in a request. */
 export interface ApiErrorPart {
@@ -93,11 +94,16 @@ interface OwnStatuses {
 type DeclaredStatuses<D> = { readonly [T in keyof Get<D, 'errors'> & string]: Get<Get<D, 'errors'>[T], 'status'> }
 type Statuses<D> = ErrorStatuses & OwnStatuses & DeclaredStatuses<D>
 
+/** The body of an error; where its type is declared with fields, with these. */
+type ErrorBody<D, T> = Readonly<Record<string, unknown>> &
+  (T extends keyof Get<D, 'errors'> ? Readonly<ErrorFields<D, T>> : unknown)
+
 /** The errors of a service: those of the catalogue, those that it declares, and those of the client. */
 export type ErrorOf<S> = {
   [T in keyof Statuses<DeclarationOf<S>>]: ApiError & {
     readonly type: T
     readonly status: Statuses<DeclarationOf<S>>[T]
+    readonly body: ErrorBody<DeclarationOf<S>, T>
   }
 }[keyof Statuses<DeclarationOf<S>>]
 

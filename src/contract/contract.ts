@@ -1,5 +1,5 @@
 /** Contract: everything declared that a consumer can notice, in one canonical form for review. Part 9, versioning. */
-import { type Catalogue, typeChain } from '../errors/catalogue.ts'
+import { typeChain } from '../errors/catalogue.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
 import { promisedTerms, sortMembers } from '../fields/value-terms.ts'
@@ -14,7 +14,9 @@ import type { Resource } from '../resources/resource.ts'
 import { rowRuleText } from '../rules/row-rules.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
+import type { TermsByName } from './field-differences.ts'
 import {
+  fieldContract,
   type ListsOfContract,
   listContract,
   type OperationsOfContract,
@@ -24,12 +26,19 @@ import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
 import { contractSetting, noticeableSettings } from './weight.ts'
 
+/** A declared type of error: its status, the more general types, and its further members if it has any. */
+interface ErrorContract {
+  readonly status: number
+  readonly types: readonly string[]
+  readonly fields?: TermsByName
+}
+
 export interface Contract {
   readonly service: string
   /** Settings that a consumer can notice, by path, with the values in force. */
   readonly settings: { readonly [path: string]: unknown }
   readonly scopes: readonly string[]
-  readonly errors: { readonly [type: string]: { readonly status: number; readonly types: readonly string[] } }
+  readonly errors: { readonly [type: string]: ErrorContract }
   readonly tiers: { readonly [tier: string]: { readonly [quota: string]: QuotaContract } }
   /** The tier of callers without a tier of their own. */
   readonly usualTier: string | null
@@ -128,7 +137,7 @@ export function contractOf(declaration: Declaration): Contract {
       noticeableSettings(settings).map((path) => [path, canonicalValue(contractSetting(settings, path))]),
     ),
     scopes: Object.keys(declaration.scopes ?? {}).toSorted(),
-    errors: sortMembers(Object.keys(declaration.errors ?? {}).map((type) => [type, errorContract(type, errors)])),
+    errors: sortMembers(Object.keys(declaration.errors ?? {}).map((type) => [type, errorContract(type, compiled)])),
     ...tierContracts(quotas),
     resources: sortMembers(all),
     more: unknownParts(declaration, knownParts),
@@ -149,8 +158,12 @@ function tierContracts(quotas: Quotas | null): Pick<Contract, 'tiers' | 'usualTi
 
 const tierName = ({ policies }: Tier): string => policies[0]?.tier as string
 
-function errorContract(type: string, types: Catalogue): Contract['errors'][string] {
-  return { status: types.get(type)?.status as number, types: typeChain(types, type).slice(1) }
+function errorContract(type: string, { errors, errorFields, resources }: Service): ErrorContract {
+  const [{ rules }] = [...resources.values()] as [Resource, ...Resource[]]
+  const fields = fieldContract(errorFields.get(type) ?? [], rules)
+  const hasFields = Object.keys(fields).length > 0
+  const status = errors.get(type)?.status as number
+  return { status, types: typeChain(errors, type).slice(1), ...(hasFields && { fields }) }
 }
 
 function resourceContract(

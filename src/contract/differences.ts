@@ -111,13 +111,21 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
               `Leave it at ${had.status}.`,
             ),
           ]
+    const fields = fieldDifferences(`${place}.fields`, had.fields ?? {}, has.fields ?? {}, answeredOutput)
     const lost = had.types.filter((one) => !has.types.includes(one))
     const added = has.types.filter((one) => !had.types.includes(one))
     if (lost.length > 0)
-      return [...status, broken(`The error ${type} is no ${lost.join(', ')} any more.`, `Leave it below ${lost[0]}.`)]
+      return [
+        ...[...status, ...fields],
+        broken(`The error ${type} is no ${lost.join(', ')} any more.`, `Leave it below ${lost[0]}.`),
+      ]
     return added.length > 0
-      ? [...status, makeDifference(place, 'additive', `The error ${type} is also one of ${added.join(', ')}.`)]
-      : status
+      ? [
+          ...status,
+          ...fields,
+          makeDifference(place, 'additive', `The error ${type} is also one of ${added.join(', ')}.`),
+        ]
+      : [...status, ...fields]
   })
 }
 

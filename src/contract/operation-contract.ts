@@ -1,5 +1,5 @@
 /** Operation contract: the promises to consumers about declared operations and summaries. Part 9, versioning. */
-import type { FieldTerms } from '../fields/kind.ts'
+import type { FieldTerms, ValueRules } from '../fields/kind.ts'
 import type { Summary } from '../fields/summary.ts'
 import { promisedTerms, sortMembers, termsOf } from '../fields/value-terms.ts'
 import type { InputField } from '../resources/machine.ts'
@@ -15,9 +15,12 @@ export interface OperationsOfContract {
   }
 }
 
+/** The promises of fields that belong to no item. */
+export const fieldContract = (fields: readonly InputField[], rules: ValueRules): Terms =>
+  sortMembers(fields.map((one) => [one.name, promisedTerms(termsOf(one.field, rules, undefined, one.name))]))
+
 export function operationContract({ operations, rules }: Resource): OperationsOfContract {
-  const terms = (all: readonly InputField[]): Terms =>
-    sortMembers(all.map((one) => [one.name, promisedTerms(termsOf(one.field, rules, undefined, one.name))]))
+  const terms = (all: readonly InputField[]) => fieldContract(all, rules)
   const calls = operations.map(
     ({ name, input, output, asynchronous }) =>
       [name, { input: terms(input), output: terms(output), ...(asynchronous && { asynchronous }) }] as const,

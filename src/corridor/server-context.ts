@@ -6,10 +6,11 @@ import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import type { Log, ServiceWorld } from '../flow/world.ts'
 import { ListReader } from '../handlers/handled-list.ts'
-import type { HandlerSources } from '../handlers/handler-sources.ts'
+import type { HandlerSources, ReadErrorFields } from '../handlers/handler-sources.ts'
 import { requireHandlers, usedByHandlers } from '../handlers/own-handlers.ts'
 import { SharedTurns } from '../handlers/shared-turns.ts'
 import type { Ledger } from '../limits/quota-table.ts'
+import { readInput } from '../resources/machine.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -66,7 +67,7 @@ export function callerGate(
 
 /** The context of handlers; undefined if the service has none. Throws if an operation has no handler. */
 export function handlerSources(
-  { name, declaration, ownHandlers, resources, writer, errors: types, settings }: Service,
+  { name, declaration, ownHandlers, resources, writer, errors: types, errorFields, settings }: Service,
   store: Store,
   world: ServiceWorld,
   log: Log,
@@ -76,7 +77,8 @@ export function handlerSources(
   const lists = new ListReader(resources)
   const timeout = settings.limits.handlerTimeout
   const sharedTurns = new SharedTurns({ store, world })
-  const own = { ownHandlers, resources, lists, sharedTurns, writer, types, store, world, log, timeout }
+  const readErrorFields: ReadErrorFields = (type, values) => readInput(errorFields.get(type) ?? [], values, settings)
+  const own = { ownHandlers, resources, lists, sharedTurns, writer, types, readErrorFields, store, world, log, timeout }
   return { ...usedByHandlers(ownHandlers), ...own }
 }
 

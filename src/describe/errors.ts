@@ -102,7 +102,7 @@ export function refusalContent(
   const plain = { allOf: [errorRef, { properties: { type: oneOfTypes(types), ...inside, ...more } }] }
   const problem = schemaRef('Problem')
   return {
-    'application/json': { schema: repeats ? repeatSchema(types, minimal) : plain, ...examples },
+    'application/json': { schema: repeats ? repeatSchema(types, minimal, more) : plain, ...examples },
     'application/problem+json': {
       schema: Object.keys(more).length === 0 ? problem : { allOf: [problem, { properties: more }] },
     },
@@ -112,7 +112,7 @@ export function refusalContent(
 export const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
 
 /** The schema of a 409 that may report a used idempotency key, which has a shape of its own. R96, R97. */
-function repeatSchema(types: readonly string[], minimal: boolean): DocumentPart {
+function repeatSchema(types: readonly string[], minimal: boolean, more: DocumentPart): DocumentPart {
   const own = schemaRef('IdempotencyConflict')
   const rest = types.filter((type) => !repeatTypes.includes(type))
   const typed = {
@@ -120,7 +120,7 @@ function repeatSchema(types: readonly string[], minimal: boolean): DocumentPart 
     required: ['type', 'types'],
   }
   const repeat = minimal ? own : { allOf: [own, typed] }
-  const other = { allOf: [errorRef, { properties: { type: oneOfTypes(rest) } }] }
+  const other = { allOf: [errorRef, { properties: { type: oneOfTypes(rest), ...more } }] }
   return { anyOf: [repeat, other] }
 }
 

@@ -1,13 +1,25 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
 import { batchResultRef, importMembers, importReportRef } from '../bodies/batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, pairProperty, recordedRef } from '../bodies/bodies.ts'
+import {
+  anyOfSchemas,
+  bodySchemas,
+  cachedBodyRef,
+  itemRef,
+  listRef,
+  outputRef,
+  outputsRef,
+  pairProperty,
+  recordedRef,
+} from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import { exampleIds, exampleInput } from '../bodies/example-body.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
 import { fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import type { InputField } from '../resources/machine.ts'
 import type { Service } from '../service.ts'
 import { refusalContent, repeatTypes, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
@@ -70,8 +82,9 @@ function refusalRef(context: ResponseContext, refusal: StatusRefusal, route: Rou
   // An import of which every line is wrong is refused with its report; other refusals of an import have other errors, or none.
   const { errors, ...counts } = importMembers
   const reported = { ...counts, errors: { items: { properties: errors.items.properties } } }
-  const more = route.importing && refusal.status === 400 ? reported : {}
-  const content = refusalContent(refusal, minimal, refusalExamples(refusal, context), more)
+  const declared = errorMembers(refusal, context, route)
+  const more = route.importing && refusal.status === 400 ? { ...declared, ...reported } : declared
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal, context, route), more)
   const part = { description: statusTitle(refusal.status), ...headers(refusalHeaders(refusal, route)), content }
   const key = JSON.stringify(part)
   const ref = refusals.get(key) ?? schemas.components.put('responses', refusalNames(refusal, route), part)
@@ -94,12 +107,33 @@ function refusalNames({ status, types }: StatusRefusal, { resource, about, most 
   return ownStatuses.includes(status) ? [...own] : [`Error${status}`, ...own]
 }
 
+/** The further members of the declared types of a refusal. A member of several types has a value of one of them. R160. */
+function errorMembers({ types }: StatusRefusal, context: ResponseContext, { resource }: Route): DocumentPart {
+  const all = types.flatMap((type) =>
+    Object.entries(bodySchemas(resource, errorFieldsOf(type, context), 'answered', context.schemas)),
+  )
+  const schemasOf = (own: readonly (readonly [string, unknown])[]) => [
+    ...new Map(own.map(([, schema]) => [JSON.stringify(schema), schema as object])).values(),
+  ]
+  return Object.fromEntries(
+    [...Map.groupBy(all, ([name]) => name)].map(([name, own]) => [name, anyOfSchemas(schemasOf(own))]),
+  )
+}
+
+/** The further members of a type with the name that it has in the version. */
+function errorFieldsOf(type: string, { service, version }: ResponseContext): readonly InputField[] {
+  const [today = type] = [...version.errorNames].find(([, name]) => name === type) ?? []
+  return service.errorFields.get(today) ?? []
+}
+
 /** The declared examples of the types of a refusal, or else one of its first type. */
-function refusalExamples({ types }: StatusRefusal, { service, version }: ResponseContext): DocumentPart {
+function refusalExamples({ types }: StatusRefusal, context: ResponseContext, { resource }: Route): DocumentPart {
+  const { service, version, schemas } = context
   const { errors: declared = {} } = service.declaration
   const examples = types.flatMap((type) => {
     const message = declared[type]?.example
-    const value = { message, type, types: typeChain(version.errors, type) }
+    const members = exampleInput(errorFieldsOf(type, context), resource, exampleIds(schemas))
+    const value = { message, ...members, type, types: typeChain(version.errors, type) }
     return message === undefined ? [] : [[type, { summary: typeTitle(version.errors, type), value }] as const]
   })
   return examples.length === 0 ? refusalExample(types, version) : { examples: Object.fromEntries(examples) }

@@ -176,9 +176,9 @@ export class HandledRun implements Decisions {
   }
 
   /** A refusal with the fields as the caller's version names them. */
-  #inVersion({ type, message, violations }: HandlerRefusal): Problem {
+  #inVersion({ type, message, violations, extra }: HandlerRefusal): Problem {
     const names = this.#request.namesOf ?? ((field: string) => [field])
-    return new Problem(type, message, { violations: violations.flatMap((one) => renameViolation(one, names)) })
+    return new Problem(type, message, { extra, violations: violations.flatMap((one) => renameViolation(one, names)) })
   }
 
   async #runHandlers(
@@ -249,10 +249,10 @@ export class HandledRun implements Decisions {
   }
 
   #context(): ToolContext {
-    const { types, lists, resources, world } = this.#sources
+    const { types, readErrorFields, lists, resources, world } = this.#sources
     const { caller, account } = this.#request
     const rows = this.#rows as RequestRows
-    return { rows, lists, resources, types, caller, account, time: rows.time, newId: world.newId }
+    return { rows, lists, resources, types, readErrorFields, caller, account, time: rows.time, newId: world.newId }
   }
 
   /** Like a failure, a refusal of a write of handlers counts only if the rows that they have read are unchanged. */

@@ -15,6 +15,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { HandledList, ListReader } from './handled-list.ts'
 import { admitState } from './handled-states.ts'
 import { HandlerFault, HandlerRefusal, readFaultless, writesWrongly } from './handler-fault.ts'
+import type { ReadErrorFields } from './handler-sources.ts'
 import { queueOperation } from './queued-operation.ts'
 import type { HeldRow, RequestRows } from './request-rows.ts'
 import { newDocument, patchedDocument } from './written-document.ts'
@@ -27,6 +28,13 @@ interface LaterOptions {
   readonly id?: GivenId
   readonly after?: string
   readonly at?: string
+}
+
+/** The place of a refusal, its message, and the further members of its type of error. */
+interface RefusalDetails {
+  readonly pointer?: string
+  readonly message?: string
+  readonly fields?: Document
 }
 
 /** A write that a handler has requested; the handler of that write runs afterwards. */
@@ -43,6 +51,7 @@ export interface ToolContext {
   readonly lists: ListReader
   readonly resources: ReadonlyMap<string, Resource>
   readonly types: Catalogue
+  readonly readErrorFields: ReadErrorFields
   readonly caller: Caller
   readonly account: string | null
   readonly time: number
@@ -188,11 +197,16 @@ export class HandlerTools {
   }
 
   /** Makes the refusal of the request with a declared type, for the handler to throw. */
-  readonly refuse = (type: string, { pointer, message }: { pointer?: string; message?: string } = {}): Problem => {
-    if (!this.#context.types.has(type))
+  readonly refuse = (type: string, { pointer, message, fields = {} }: RefusalDetails = {}): Problem => {
+    const { types, readErrorFields } = this.#context
+    if (!types.has(type))
       throw new HandlerFault(`It refuses with the type ${valueInWords(type)}, which is not declared in errors.`)
     const says = message ?? `${sentenceCase(type)}.`
+    const members = readFaultless(`The fields of its error ${type} are not as declared`, () =>
+      readErrorFields(type, structuredClone(fields)),
+    )
     return new HandlerRefusal(type, says, {
+      extra: Object.fromEntries(members),
       violations: pointer === undefined ? [] : [{ message: says, type, in: 'body', pointer }],
     })
   }

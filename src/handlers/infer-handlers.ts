@@ -17,6 +17,7 @@ import type {
   StateField,
 } from '../resources/infer.ts'
 import type {
+  ErrorFields,
   IsAsynchronous,
   OperationInput,
   OperationName,
@@ -27,7 +28,13 @@ import type {
 } from '../resources/infer-actions.ts'
 import type { EventType, ReactionEvent } from '../resources/infer-events.ts'
 
-type DeclaredError<D> = keyof Get<D, 'errors'> & string
+type ErrorName<D> = keyof Get<D, 'errors'> & string
+
+/** The place of a refusal as a JSON Pointer into the body, and its message for people. */
+interface RefusalDetails {
+  readonly pointer?: string
+  readonly message?: string
+}
 
 /** The fields of a new item: as in a POST, with the id of its parent and read-only fields. */
 type NewItem<D, R extends ResourceName<D>> = CreateInput<D, R> &
@@ -112,8 +119,16 @@ interface HandlerContext<D, Used> {
       | { readonly at?: string; readonly after?: never }
     ),
   ) => string
-  /** Makes the refusal of the request, with a declared type of error: `throw refuse('order-empty')`. */
-  readonly refuse: (type: DeclaredError<D>, where?: { readonly pointer?: string; readonly message?: string }) => Error
+  /**
+   * Makes the refusal of the request, with a declared type of error and its further fields.
+   * @example throw refuse('credit-exceeded', { pointer: '/total', fields: { limit: '100.00' } })
+   */
+  readonly refuse: <T extends ErrorName<D>>(
+    type: T,
+    ...details: object extends ErrorFields<D, T>
+      ? [details?: RefusalDetails & { readonly fields?: ErrorFields<D, T> }]
+      : [details: RefusalDetails & { readonly fields: ErrorFields<D, T> }]
+  ) => Error
 }
 
 /** The argument of a handler that decides on a write of fields. */

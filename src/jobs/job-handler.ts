@@ -28,13 +28,23 @@ export interface JobFace {
 
 /** The members of the argument except input and item. Rows that the handler reads may change; rows that a step reads may not. */
 export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
-  const { world, resources, lists, types } = sources
+  const { world, resources, lists, types, readErrorFields } = sources
   const { id, attempt, name, caller, signal, report } = job
   const { account } = caller
   const taken = new Set<string>()
   const fresh = () => {
     const rows = new RequestRows(sources, world.now())
-    const context = { rows, resources, lists, types, caller, account, time: rows.time, newId: world.newId }
+    const context = {
+      rows,
+      resources,
+      lists,
+      types,
+      readErrorFields,
+      caller,
+      account,
+      time: rows.time,
+      newId: world.newId,
+    }
     return new HandlerTools(context, null, undefined)
   }
   const { refuse, newId, caller: handlerCaller } = fresh().face

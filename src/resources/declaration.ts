@@ -339,11 +339,17 @@ export interface DeclaredTiers {
 /** Versions by name, `v1` and so on. */
 export type Versions = { readonly [label: string]: VersionDeclaration }
 
+/** A type of error that a service declares, with the further members of its answers. R160. */
+export interface ErrorDeclaration extends DeclaredError {
+  /** Further members of the error, which handlers fill: `fields: { limit: f.decimal({ scale: 2 }) }`. */
+  readonly fields?: Fields
+}
+
 /** The parts of a declaration that can differ between versions. */
 export interface VersionedDeclaration {
   readonly resources: { readonly [name: string]: ResourceDeclaration }
   readonly concepts?: Concepts
-  readonly errors?: { readonly [type: string]: DeclaredError }
+  readonly errors?: { readonly [type: string]: ErrorDeclaration }
   readonly versions?: Versions
   readonly settings?: { readonly naming?: Naming }
 }

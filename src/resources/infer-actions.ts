@@ -54,6 +54,9 @@ export type OperationInput<S, R extends ResourceName<S>, O extends OperationName
   ConceptsOf<DeclarationOf<S>>
 >
 
+/** The further members of a declared type of error. R160. */
+export type ErrorFields<D, T> = Inputs<Get<Get<Get<D, 'errors'>, T>, 'fields', unknown>, ConceptsOf<D>>
+
 /**
  * The output of an operation, as its handler returns it.
  * @example const output: OperationOutput<typeof api, 'orders', 'quotes'> = { total: '5.00' }

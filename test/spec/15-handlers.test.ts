@@ -141,7 +141,7 @@ const handled = shop.handlers(
             create('oddities', { kind: 'deep' })
           },
           undeclared: () => {
-            throw refuse('nothing' as never)
+            throw (refuse as (type: string) => Error)('nothing')
           },
           'bad-list': () => list('products', { where: { colour: 'red' } as never }),
           'undefined-filter': () => list('products', { where: { name: undefined } as never }),
