@@ -1,0 +1,169 @@
+/** The rows of an evolving service, as a plain model: what each version has to show, and what lists have to find. */
+import {
+  type Declaration,
+  encodingOf,
+  newest,
+  type Options,
+  type ResourceId,
+  resourceIds,
+  show,
+  type Total,
+  versionAt,
+} from './declaration.ts'
+
+export type Canon = number | null
+
+export interface Row {
+  readonly resource: ResourceId
+  readonly id: string
+  readonly values: Record<string, Canon>
+  /** The parent of a child, or the item that another one refers to. */
+  readonly of: string | null
+  /** The status of reads after its deletion. */
+  gone: number | null
+}
+
+export class Model {
+  readonly rows = new Map<string, Row>()
+
+  all(resource: ResourceId): Row[] {
+    return [...this.rows.values()].filter((row) => row.resource === resource && row.gone === null)
+  }
+
+  isDistinct = (resource: ResourceId, attribute: string): boolean => {
+    const values = this.all(resource).flatMap(({ values: { [attribute]: canon } }) => canon ?? [])
+    return new Set(values).size === values.length
+  }
+
+  isTaken(resource: ResourceId, attribute: string, canon: Canon, except?: Row): boolean {
+    return canon !== null && this.all(resource).some((row) => row !== except && row.values[attribute] === canon)
+  }
+
+  total({ id }: Row, { by, of }: Total): Canon {
+    const children = this.all('child').filter((row) => row.of === id)
+    const values = children.flatMap(({ values }) => values[of] ?? [])
+    if (by === 'count') return children.length
+    if (by === 'sum') return values.reduce((sum, one) => sum + one, 0)
+    return values.length === 0 ? null : Math[by](...values)
+  }
+
+  /** Gives stored rows the values of fields that are new or not optional any more. */
+  adopt(next: Declaration, onlyMissing = false): void {
+    for (const row of this.rows.values())
+      for (const [attribute, { options }] of Object.entries(newest(next).resources[row.resource].fields))
+        if (!onlyMissing || !Object.hasOwn(row.values, attribute))
+          row.values[attribute] = fitting(row.values[attribute] ?? null, options)
+  }
+}
+
+const fitting = (canon: Canon, { optional, fallback }: Options): Canon => canon ?? (optional ? null : fallback)
+export const missing = (options: Options): Canon => fitting(null, options)
+
+/** Whether a field of a version is also one of all newer versions, so that rows have its value. */
+export function isLive(
+  { versions }: Declaration,
+  nth: number,
+  resource: ResourceId,
+  part: 'fields' | 'totals',
+  attribute: string,
+): boolean {
+  return versions.slice(nth).every(({ resources }) => Object.hasOwn(resources[resource][part], attribute))
+}
+
+/** The stored value if a client of a version sends a value. */
+export function stored(
+  { versions }: Declaration,
+  nth: number,
+  resource: ResourceId,
+  attribute: string,
+  sent: Canon,
+): Canon {
+  return versions
+    .slice(nth)
+    .reduce<Canon>(
+      (canon, { resources }) => fitting(canon, resources[resource].fields[attribute]?.options as Options),
+      sent,
+    )
+}
+
+/** The default in the newest version that still has a field: versions before it show that value in their own form. */
+function lastDefault({ versions }: Declaration, nth: number, resource: ResourceId, attribute: string): Canon {
+  const all = versions.slice(nth).map(({ resources }) => resources[resource].fields[attribute]?.options)
+  const end = all.indexOf(undefined)
+  return missing(all[end - 1] as Options)
+}
+
+export interface Column {
+  readonly name: string
+  readonly filter: boolean
+  readonly sort: boolean
+  readonly order: number
+  /** Whether the column is a total that is not opened yet. */
+  readonly shut: boolean
+  readonly value: (row: Row) => { readonly canon: Canon; readonly shown: unknown }
+}
+
+/** The fields of a resource in a version. `opened` says whether a total is shown. */
+export function columnsOf(
+  model: Model,
+  declaration: Declaration,
+  nth: number,
+  resource: ResourceId,
+  opened: (attribute: string) => boolean,
+  unsure: ReadonlySet<string> = new Set(),
+): Column[] {
+  const { fields, totals } = versionAt(declaration, nth).resources[resource]
+  const known = Object.entries(fields).filter(([attribute]) => !unsure.has(attribute))
+  const own = known.map(([attribute, { name, options }]): Column => {
+    const live = isLive(declaration, nth, resource, 'fields', attribute)
+    const value = (row: Row) => {
+      const canon = live ? (row.values[attribute] ?? null) : lastDefault(declaration, nth, resource, attribute)
+      return { canon, shown: show(options.kind, canon) }
+    }
+    const { filter, sort, kind } = options
+    return { name, filter, sort, order: encodingOf(kind).order, shut: false, value }
+  })
+  const kept = Object.entries(totals).filter(([attribute]) => !unsure.has(attribute))
+  const derived = kept.map(([attribute, { name, total }]): Column => {
+    const live = isLive(declaration, nth, resource, 'totals', attribute)
+    const shut = live && !opened(attribute)
+    const empty = total.by === 'min' || total.by === 'max' ? null : 0
+    const value = (row: Row) => {
+      const canon = shut ? null : live ? model.total(row, total) : empty
+      return { canon, shown: canon }
+    }
+    return { name, filter: total.filter, sort: false, order: 0, shut, value }
+  })
+  return [...own, ...derived]
+}
+
+/**
+ * The fields whose values may differ on nodes of the former declaration: fields that may be null in one of the declarations
+ * only, and totals and filters that new nodes do not keep.
+ */
+export const unsureBetween = (before: Declaration, next: Declaration): ReadonlySet<string> =>
+  new Set(
+    resourceIds.flatMap((id) => {
+      const [old, now] = [newest(before).resources[id], newest(next).resources[id]]
+      const fields = Object.entries(old.fields).filter(([attribute, { options }]) => {
+        const is = now.fields[attribute]?.options
+        return is ? is.optional !== options.optional : (options.filter || options.sort) && !options.optional
+      })
+      const totals = Object.keys(old.totals).filter((attribute) => !now.totals[attribute])
+      return [...fields.map(([attribute]) => attribute), ...totals]
+    }),
+  )
+
+export const uniqueAttributes = (declaration: Declaration, resource: ResourceId): string[] =>
+  Object.entries(newest(declaration).resources[resource].fields).flatMap(([attribute, { options }]) =>
+    options.unique ? [attribute] : [],
+  )
+
+export const lossesBetween = (before: Declaration, next: Declaration): string[] =>
+  resourceIds.flatMap((id) => {
+    const { plural, fields, totals } = newest(before).resources[id]
+    return Object.values({ ...fields, ...totals }).flatMap(({ name }) => [
+      `${plural}.${name}`,
+      `${newest(next).resources[id].plural}.${name}`,
+    ])
+  })
