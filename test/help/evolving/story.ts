@@ -66,58 +66,72 @@ export class Run extends Requests {
     return { declaration, node: nodeOn(this.place, serviceOf(declaration), allowLoss), opened }
   }
 
+  /** Stops the service, changes the database, and starts the service with the next declaration. */
   async moved(former: Side, next: Declaration, { dies }: StoryStep): Promise<Side> {
     await former.node.close()
-    await this.dying(dies, () => applied(this.place, serviceOf(next), lossesBetween(former.declaration, next)))
+    const losses = lossesBetween(former.declaration, next)
+    await this.dying(dies, () => applied(this.place, serviceOf(next), losses))
     this.model.adopt(next)
-    return this.open(next, lossesBetween(former.declaration, next))
+    const side = this.open(next, losses)
+    // The database is changed when `testing` opens it, which may be at its first request.
+    await this.ask(side, 'GET', this.path(side, 0, 'parent'))
+    return side
   }
 
+  /** Changes the database in two phases, while nodes of both declarations serve. */
   async rolling(former: Side, next: Declaration, { meanwhile, dies }: StoryStep): Promise<Side> {
     const losses = lossesBetween(former.declaration, next)
-    const service = serviceOf(next)
+    const apply = () => applied(this.place, serviceOf(next), losses)
     await alive(this.place)
-    await this.dying(dies, () => applied(this.place, service, losses))
-    const { waitsFor } = await applied(this.place, service, losses)
-    this.model.adopt(next)
-    former.unsure = unsureBetween(former.declaration, next)
-    const former_ = newest(former.declaration).resources.parent.totals
-    const opened = (attribute: string) => waitsFor.length === 0 || Object.hasOwn(former_, attribute)
-    const now = this.open(next, losses, opened)
-    const [olds, nows] = [former.declaration, next].map(
-      (one) => new Set(resourceIds.flatMap((id) => uniqueAttributes(one, id).map((name) => `${id}.${name}`))),
-    ) as [Set<string>, Set<string>]
-    this.distinct = new Set([...olds, ...nows].filter((one) => !olds.has(one) || !nows.has(one)))
+    await this.dying(dies, apply)
+    const { waitsFor } = await apply()
     this.log.push(`waits for ${waitsFor}`)
+    this.model.adopt(next)
+    const hasTwoPhases = waitsFor.length > 0
+    const formerTotals = newest(former.declaration).resources.parent.totals
+    const now = this.open(next, losses, (attribute) => !hasTwoPhases || Object.hasOwn(formerTotals, attribute))
     try {
-      await this.check(now)
-      if (waitsFor.length > 0) await this.check(former)
-      for (const one of meanwhile) {
-        const roll = dice(one)
-        const old = waitsFor.length > 0 && roll.chance(50)
-        this.log.push(old ? 'old node:' : 'new node:')
-        await this.operate(old ? former : now, roll)
-        this.model.adopt(next)
-        this.model.adopt(former.declaration, true)
-      }
-      if (waitsFor.length > 0) await this.check(former)
-      await this.check(now)
+      await this.both(
+        hasTwoPhases ? { ...former, unsure: unsureBetween(former.declaration, next) } : null,
+        now,
+        meanwhile,
+      )
     } finally {
       await former.node.close()
       await now.node.close()
     }
-    this.distinct = new Set()
     await this.place.rows('DELETE FROM bylaw_nodes')
-    await this.dying(dies, () => applied(this.place, service, losses))
-    const { left } = await applied(this.place, service, losses)
+    await this.dying(dies, apply)
+    const { left } = await apply()
     assert.deepEqual(left, [])
     this.model.adopt(next)
     return this.open(next)
   }
 
+  /** Sends requests to nodes of both declarations; `former` is null if the change has one phase, after which its nodes end. */
+  async both(former: Side | null, now: Side, meanwhile: readonly number[]): Promise<void> {
+    await this.check(now)
+    if (former) {
+      this.distinct = uniqueInOne(former.declaration, now.declaration)
+      await this.check(former)
+    }
+    for (const one of meanwhile) {
+      const roll = dice(one)
+      const side = former && roll.chance(50) ? former : now
+      this.log.push(side === now ? 'new node:' : 'old node:')
+      await this.operate(side, roll)
+      this.model.adopt(now.declaration)
+      if (former) this.model.adopt(former.declaration, true)
+    }
+    if (former) await this.check(former)
+    await this.check(now)
+    this.distinct = new Set()
+  }
+
   /** Runs a migration whose process dies after a number of commits. */
   async dying(dies: number, act: () => Promise<unknown>): Promise<void> {
     if (dies === 0) return
+    if (this.place.url.startsWith('postgres')) return this.killed(dies, act)
     const { prototype } = DatabaseSync
     const { exec } = prototype
     let commits = 0
@@ -130,23 +144,32 @@ export class Run extends Requests {
         throw new Error('the process is dead')
       }
     }
-    const killing = this.place.url.startsWith('postgres') ? this.kill(dies) : null
     try {
-      await act()
-    } catch (error) {
-      this.log.push(`died: ${(error as Error).message}`)
-      if (!/is dead|terminat|connection|closed/i.test(String((error as Error).message))) throw error
+      await this.ends(act)
     } finally {
       prototype.exec = exec
-      await killing
     }
   }
 
-  async kill(dies: number): Promise<void> {
+  /** Runs a migration whose connections end after some milliseconds, and ends its lease, which would last for 30 seconds. */
+  async killed(dies: number, act: () => Promise<unknown>): Promise<void> {
+    const ending = this.ends(act)
     await new Promise((resolve) => setTimeout(resolve, dies * 7))
     await this.place.rows(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
+    await ending
+    await this.place.rows('DELETE FROM bylaw_leases')
+  }
+
+  async ends(act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      const { message } = error as Error
+      this.log.push(`died: ${message}`)
+      if (!/is dead|terminat|connection|closed/i.test(message)) throw error
+    }
   }
 
   /** Asserts that `bylaw doctor` would find nothing. */
@@ -163,4 +186,12 @@ export class Run extends Requests {
       migration.close()
     }
   }
+}
+
+/** The fields, as `resource.attribute`, that are unique in one of two declarations only. */
+function uniqueInOne(former: Declaration, next: Declaration): ReadonlySet<string> {
+  const [olds, nows] = [former, next].map(
+    (one) => new Set(resourceIds.flatMap((id) => uniqueAttributes(one, id).map((name) => `${id}.${name}`))),
+  ) as [Set<string>, Set<string>]
+  return new Set([...olds, ...nows].filter((one) => !olds.has(one) || !nows.has(one)))
 }
