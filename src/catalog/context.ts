@@ -217,7 +217,13 @@ export const rowKeyOf = ({ account = null, parent = null, id }: ResultRow): RowK
 type ViewingCollection = Pick<PreparedCollection, 'collection' | 'shape' | 'alike'>
 
 /** Converts the document of an event, a revision or a first answer to the current shape. */
-export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow => viewStoredRow(own, row, true)
+export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow =>
+  viewStoredRow(own, { ...row, doc: renamedRecord(own, row.doc as string, Number(row.shape)) }, true)
+
+/** The document of a record with the present names of fields that were renamed since its shape. */
+export function renamedRecord({ collection: { renamed } }: ViewingCollection, doc: string, shape: number): string {
+  return renamed ? JSON.stringify(renamed(shape, JSON.parse(doc) as Members)) : doc
+}
 
 /** Converts a stored row to the current shape. */
 export function viewStoredRow(

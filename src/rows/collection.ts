@@ -31,6 +31,7 @@ export {
 } from './kept-for-others.ts'
 export { hasPersonal, personalNames, personalValues, withoutPersonal } from './personal.ts'
 export { changeTime, eventIdOf, updatedAtIn, withUpdatedAt } from './recorded-change.ts'
+export { type Renaming, renameMembers } from './renamed-members.ts'
 export {
   completeDocument,
   type DocumentJoin,
