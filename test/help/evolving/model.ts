@@ -21,6 +21,14 @@ export interface Row {
   readonly of: string | null
   /** The status of reads after its deletion. */
   gone: number | null
+  /** The values after each write, by the number of the revision. */
+  readonly past: Map<number, Record<string, Canon>>
+}
+
+/** The values of a row at a revision. Some revisions change totals only. */
+export function valuesAt({ past }: Row, revision: number): Record<string, Canon> {
+  const before = [...past.keys()].filter((number) => number <= revision)
+  return past.get(Math.max(...before)) as Record<string, Canon>
 }
 
 export class Model {
@@ -51,8 +59,9 @@ export class Model {
   adopt(next: Declaration, onlyMissing = false): void {
     for (const row of this.rows.values())
       for (const [attribute, { options }] of Object.entries(newest(next).resources[row.resource].fields))
-        if (!onlyMissing || !Object.hasOwn(row.values, attribute))
-          row.values[attribute] = fitting(row.values[attribute] ?? null, options)
+        for (const values of [row.values, ...row.past.values()])
+          if (!onlyMissing || !Object.hasOwn(values, attribute))
+            values[attribute] = fitting(values[attribute] ?? null, options)
   }
 }
 
@@ -100,6 +109,7 @@ export interface Column {
   readonly order: number
   /** Whether the column is a total that is not opened yet. */
   readonly shut: boolean
+  readonly isTotal: boolean
   readonly value: (row: Row) => { readonly canon: Canon; readonly shown: unknown }
 }
 
@@ -121,7 +131,7 @@ export function columnsOf(
       return { canon, shown: show(options.kind, canon) }
     }
     const { filter, sort, kind } = options
-    return { name, filter, sort, order: encodingOf(kind).order, shut: false, value }
+    return { name, filter, sort, order: encodingOf(kind).order, shut: false, isTotal: false, value }
   })
   const kept = Object.entries(totals).filter(([attribute]) => !unsure.has(attribute))
   const derived = kept.map(([attribute, { name, total }]): Column => {
@@ -132,7 +142,7 @@ export function columnsOf(
       const canon = shut ? null : live ? model.total(row, total) : empty
       return { canon, shown: canon }
     }
-    return { name, filter: total.filter, sort: false, order: 0, shut, value }
+    return { name, filter: total.filter, sort: false, order: 0, shut, isTotal: true, value }
   })
   return [...own, ...derived]
 }

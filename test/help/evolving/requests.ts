@@ -1,17 +1,10 @@
-/** Sends random requests to an evolving service, and compares all answers with the model. */
+/** Sends random requests to an evolving service, and compares their answers with the model. */
 import assert from 'node:assert/strict'
-import type { Node } from '../places.ts'
+import type { NodeAnswer } from '../places.ts'
+import { Answers, type Side } from './answers.ts'
 import { type Declaration, newest, type Options, type ResourceId, resourceIds, show, versionAt } from './declaration.ts'
 import type { Dice } from './dice.ts'
-import { columnsOf, isLive, Model, missing, type Row, stored, uniqueAttributes } from './model.ts'
-
-export interface Side {
-  readonly declaration: Declaration
-  readonly node: Node
-  readonly opened: (attribute: string) => boolean
-  /** Fields of which two values are right. */
-  unsure?: ReadonlySet<string>
-}
+import { isLive, missing, type Row, stored, uniqueAttributes } from './model.ts'
 
 interface Key {
   readonly key: string
@@ -24,19 +17,10 @@ interface Key {
 const shapeOf = (declaration: Declaration, nth: number, resource: ResourceId): string =>
   JSON.stringify(declaration.versions[nth]?.resources[resource])
 
-export class Requests {
-  readonly model = new Model()
-  readonly log: string[] = []
+export class Requests extends Answers {
   readonly keys: Key[] = []
   /** Fields that only one of two declarations has unique: no value may be written twice. */
   distinct: ReadonlySet<string> = new Set()
-
-  async ask(side: Side, method: string, path: string, json?: unknown, headers: Record<string, string> = {}) {
-    const answer = await side.node.ask(method, path, json, headers)
-    if (answer.status >= 500 && answer.status !== 503)
-      assert.fail(`${method} ${path} ${JSON.stringify(json)}: ${answer.status} ${JSON.stringify(answer.json)}`)
-    return answer
-  }
 
   async operate(side: Side, roll: Dice): Promise<void> {
     const nth = roll.below(side.declaration.versions.length)
@@ -49,11 +33,6 @@ export class Requests {
     if (what < 8) return this.write(side, nth, row, 'PUT', roll)
     if (what < 9) return this.remove(side, nth, row)
     return this.repeat(side, roll)
-  }
-
-  path({ declaration }: Side, nth: number, resource: ResourceId): string {
-    const version = declaration.versions[nth]
-    return `/${version?.name}/${version?.resources[resource].plural}`
   }
 
   /** A body, and the values that a row has after it. */
@@ -107,9 +86,10 @@ export class Requests {
     if (clash) return
     const { id } = answer.json
     if (key !== null) this.keys.push({ key, path, body: sent, id, shape: shapeOf(side.declaration, nth, resource) })
-    const row = { resource, id, values, of, gone: null }
+    const row: Row = { resource, id, values, of, gone: null, past: new Map() }
     this.model.rows.set(id, row)
     this.equal(side, nth, row, answer.json)
+    row.past.set(revisionOf(answer), { ...values })
   }
 
   async write(side: Side, nth: number, row: Row, method: 'PATCH' | 'PUT', roll: Dice): Promise<void> {
@@ -124,6 +104,7 @@ export class Requests {
     if (clash) return
     Object.assign(row.values, values)
     this.equal(side, nth, row, answer.json)
+    row.past.set(revisionOf(answer), { ...row.values })
   }
 
   async remove(side: Side, nth: number, row: Row): Promise<void> {
@@ -153,77 +134,11 @@ export class Requests {
     else if (this.model.rows.get(id)?.gone === null)
       assert.deepEqual([answer.status, answer.json.old_id], [409, id], JSON.stringify(answer.json))
   }
-
-  equal(side: Side, nth: number, row: Row, json: Record<string, unknown>): void {
-    const columns = columnsOf(this.model, side.declaration, nth, row.resource, side.opened, side.unsure)
-    const is = Object.fromEntries(columns.map(({ name }) => [name, json[name]]))
-    const expected = Object.fromEntries(columns.map(({ name, value }) => [name, value(row).shown]))
-    const where = `${side.declaration.versions[nth]?.name} ${row.resource} ${row.id}`
-    assert.deepEqual(is, expected, where)
-  }
-
-  /** Asserts that each version shows every row and finds it by each filter and sort. */
-  async check(side: Side): Promise<void> {
-    for (const [nth] of side.declaration.versions.entries())
-      for (const resource of resourceIds) {
-        const path = this.path(side, nth, resource)
-        for (const row of this.model.rows.values()) {
-          if (row.resource !== resource) continue
-          const answer = await this.ask(side, 'GET', `${path}/${row.id}`)
-          assert.equal(answer.status, row.gone ?? 200, `${path}/${row.id} ${JSON.stringify(answer.json)}`)
-          if (row.gone !== null) continue
-          this.equal(side, nth, row, answer.json)
-          if (side.declaration.history) await this.revisions(side, `${path}/${row.id}/revisions`)
-        }
-        await this.lists(side, nth, resource, path)
-      }
-  }
-
-  /** Asserts that the revisions of an item are in order. */
-  async revisions(side: Side, path: string): Promise<void> {
-    const { status, json } = await this.ask(side, 'GET', `${path}?limit=100`)
-    if (status === 503) return // revisions begin with the second phase
-    assert.equal(status, 200, JSON.stringify(json))
-    const all: { id: string; type: string }[] = json.data
-    const numbers = all.map(({ id }) => Number(id))
-    assert.deepEqual(
-      numbers,
-      [...new Set(numbers)].sort((a, b) => b - a),
-      path,
-    )
-  }
-
-  async lists(side: Side, nth: number, resource: ResourceId, path: string): Promise<void> {
-    const rows = this.model.all(resource)
-    for (const column of columnsOf(this.model, side.declaration, nth, resource, side.opened, side.unsure)) {
-      const { name, filter, sort, order, shut, value } = column
-      if (filter)
-        for (const text of new Set(rows.map((row) => JSON.stringify(value(row).shown)))) {
-          const shown = JSON.parse(text)
-          const query = shown === null ? `${name}[null]=true` : `${name}=${encodeURIComponent(shown)}`
-          const answer = await this.ask(side, 'GET', `${path}?page_size=100&${query}`)
-          if (shut && answer.status === 503) continue
-          assert.equal(answer.status, 200, JSON.stringify(answer.json))
-          const found = answer.json.data.map(({ id }: { id: string }) => id).sort()
-          const expected = rows.filter((row) => JSON.stringify(value(row).shown) === text).map(({ id }) => id)
-          assert.deepEqual(found, expected.sort(), `${path}?${query}`)
-        }
-      if (!sort) continue
-      const answer = await this.ask(side, 'GET', `${path}?page_size=100&sort=${name}`)
-      assert.equal(answer.status, 200, JSON.stringify(answer.json))
-      const found = answer.json.data.map((one: Record<string, unknown>) => one[name])
-      const canons = rows.map((row) => value(row))
-      canons.sort(
-        (a, b) => (a.canon === null ? 1 : 0) - (b.canon === null ? 1 : 0) || order * ((a.canon ?? 0) - (b.canon ?? 0)),
-      )
-      assert.deepEqual(
-        found,
-        canons.map(({ shown }) => shown),
-        `${path}?sort=${name}`,
-      )
-    }
-  }
 }
+
+/** The number of the revision that an answer shows: its tag begins with it. */
+const revisionOf = ({ headers }: NodeAnswer): number =>
+  Number.parseInt(headers.get('etag')?.match(/^"(\w+)/)?.[1] as string, 36)
 
 const value = ({ kind, optional }: Options, roll: Dice): number | null =>
   optional && roll.chance(25) ? null : kind === 'list' ? 1 + roll.below(11) : roll.below(12)

@@ -36,7 +36,7 @@ function resourcesOf(declaration: Declaration): object {
         ...(declaration.events && { events: true }),
         ...(declaration.history && { history: { read: 'public' } }),
       }
-      return [plural, { prefix: prefixes[id], ...below, ...more, fields: all, access: 'public' }]
+      return [plural, { prefix: prefixes[id], ...below, ...more, fields: all, exports: true, access: 'public' }]
     }),
   )
 }

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { openMigration } from '../../../src/terminal/open.ts'
 import { alive, applied, nodeOn, type Place } from '../places.ts'
+import type { Side } from './answers.ts'
 import { changed, firstDeclaration } from './changes.ts'
 import { type Declaration, newest, resourceIds } from './declaration.ts'
 import { dice } from './dice.ts'
 import { lossesBetween, uniqueAttributes, unsureBetween } from './model.ts'
-import { Requests, type Side } from './requests.ts'
+import { Requests } from './requests.ts'
 import { serviceOf } from './service.ts'
 
 export interface StoryStep {
