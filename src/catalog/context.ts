@@ -218,12 +218,11 @@ type ViewingCollection = Pick<PreparedCollection, 'collection' | 'shape' | 'alik
 
 /** Converts the document of an event, a revision or a first answer to the current shape. */
 export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow =>
-  viewStoredRow(own, { ...row, doc: renamedRecord(own, row.doc as string, Number(row.shape)) }, true)
+  viewStoredRow(own, { ...row, doc: presentRecord(own, row.doc as string, Number(row.shape)) }, true)
 
-/** The document of a record with the present names of fields that were renamed since its shape. */
-export function renamedRecord({ collection: { renamed } }: ViewingCollection, doc: string, shape: number): string {
-  return renamed ? JSON.stringify(renamed(shape, JSON.parse(doc) as Members)) : doc
-}
+/** The document of a record without fields that are no longer declared, by the present names of the others. */
+export const presentRecord = ({ collection: { record }, shape: own }: ViewingCollection, doc: string, shape: number) =>
+  record && shape < own ? JSON.stringify(record(shape, JSON.parse(doc) as Members)) : doc
 
 /** Converts a stored row to the current shape. */
 export function viewStoredRow(

@@ -18,7 +18,7 @@
 import {
   declaredName,
   type PreparedCollection,
-  renamedRecord,
+  presentRecord,
   type StoreContext,
   storedName,
   type ViewedRow,
@@ -521,7 +521,7 @@ function joinedRowsOf(
   const shape = Number(row.shape)
   const moved = alike.has(shape)
     ? []
-    : collection.movedValues?.(shape, parsed(renamedRecord(recorded, String(row.payload), shape)), true)
+    : collection.movedValues?.(shape, parsed(presentRecord(recorded, String(row.payload), shape)), true)
   for (const { collection: name, id, put } of moved ?? []) {
     const own = context.collections.get(name)
     const key = eventRowName(name, id)

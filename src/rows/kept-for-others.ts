@@ -42,8 +42,8 @@ export interface ShapeConversions {
   readonly movedValues?: (shape: number, document: Members, recorded?: boolean) => readonly MovedValue[]
   /** The version that introduced a shape. */
   readonly versionAt?: (shape: number) => string
-  /** Gives the members of a record of a shape the names that the oldest version since that shape has now. */
-  readonly renamed?: (shape: number, document: Members) => Members
+  /** The members of a record of a shape that the declared version of that shape has now, by their present names. */
+  readonly record?: (shape: number, document: Members) => Members
 }
 
 interface WithFields {

@@ -3,7 +3,7 @@ import { type Collection, type Column, indexesOf, type ShapeConversions, type Un
 import type { Dialect } from './dialect.ts'
 import { type FieldSource, fieldSources, incompatibilityOf } from './field-sources.ts'
 import { fitIndexColumns } from './index-width.ts'
-import { formerPath, memberRenaming, renamings } from './renamed-fields.ts'
+import { formerPath, presentMembers, renamings } from './renamed-fields.ts'
 import { searchIndexOf } from './search-index.ts'
 import { viewText } from './statements.ts'
 import { type Layout, layoutVersionOf, type TableLayout } from './stored-layout.ts'
@@ -55,12 +55,12 @@ export function mapCollections(
 function shapeConversions(one: Collection, table: TableLayout): ShapeConversions {
   const { conversions } = one
   const at = (shape: number) => storedVersionAt(one, table, shape)
-  const renamed = memberRenaming(one, table)
-  if (!conversions) return { versionAt: at, ...(renamed && { renamed }) }
+  const record = presentMembers(one, table)
+  if (!conversions) return { versionAt: at, record }
   const isSame = (shape: number) => !isConverted(one, { ...table, shape })
   return {
     versionAt: at,
-    ...(renamed && { renamed }),
+    record,
     toToday: (shape, document, recorded) =>
       isSame(shape) ? document : conversions.toToday(at(shape), document, recorded),
     toOlder: (shape, document, rows) => (isSame(shape) ? null : conversions.toOlder(at(shape), document, rows)),

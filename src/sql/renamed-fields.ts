@@ -1,10 +1,12 @@
 /** Renamed fields: the former names of fields, as the database remembers them for events and revisions. Pure. The store. */
 import {
   type Collection,
+  kindsIn,
   type Members,
+  omitMembers,
   type Renaming,
   renameMembers,
-  type ShapeConversions,
+  renamePath,
 } from '../rows/collection.ts'
 import type { FieldSource } from './field-sources.ts'
 import type { TableLayout } from './stored-layout.ts'
@@ -36,18 +38,33 @@ export function renamings(one: Collection, before: TableLayout, all: readonly Fi
 }
 
 /**
- * Gives the members of a record the names that the declared version of its shape has now. Later versions rename them by their
- * changes; versions that are no longer declared have none, so that the database's names are used. Undefined if no field was renamed.
+ * Gives the members of a record the names that the declared version of its shape has now, and leaves out those of removed fields
+ * whose names belong to fields of other kinds now. Later versions convert them by their changes; a version that is no longer declared
+ * has none, so that the names of the database are used.
  */
-export function memberRenaming(one: Collection, table: TableLayout): ShapeConversions['renamed'] {
-  const { renamed = [] } = table
-  if (renamed.length === 0) return undefined
+export function presentMembers(one: Collection, table: TableLayout): (shape: number, document: Members) => Members {
+  const { renamed = [], shapes } = table
   const [oldest = ''] = one.versions ?? []
+  const at = (shape: number) => storedVersionAt(one, table, shape)
+  const programs = new Map<number, (document: Members) => Members>()
+  const programOf = (shape: number): ((document: Members) => Members) => {
+    const last = isLaterVersion(oldest || at(shape), at(shape)) ? oldest : at(shape)
+    const steps = renamed.filter((step) => step.shape > shape && !isLaterVersion(at(step.shape), last))
+    const is = kindsIn(one.conversions?.fieldsOf?.(last) ?? one.fields)
+    const others = [...kindsIn(shapes[shape - 1] ?? '[]')].flatMap(([path, kind]) => {
+      const now = steps.reduce((path, { names }) => renamePath(path, names), path)
+      return (is.get(now) ?? kind) === kind ? [] : [now]
+    })
+    const omitted = new Set(others)
+    return (document) =>
+      omitMembers(
+        steps.reduce<Members>((now, { names }) => renameMembers(now, names), document),
+        omitted,
+      )
+  }
   return (shape, document) => {
-    const version = storedVersionAt(one, table, shape)
-    const last = oldest !== '' && isLaterVersion(oldest, version) ? oldest : version
-    return renamed
-      .filter((step) => step.shape > shape && !isLaterVersion(storedVersionAt(one, table, step.shape), last))
-      .reduce<Members>((now, { names }) => renameMembers(now, names), document)
+    const program = programs.get(shape) ?? programOf(shape)
+    programs.set(shape, program)
+    return program(document)
   }
 }

@@ -29,9 +29,10 @@ async function after(
   all: readonly Service[],
   act: (node: Node) => Promise<void>,
   sent: object = body,
+  losses: readonly string[] = [],
 ): Promise<void> {
   for (const [i, one] of all.entries()) {
-    const node = nodeOn(at, one)
+    const node = nodeOn(at, one, losses)
     try {
       if (i === 0) assert.equal((await node.ask('POST', '/v1/notes', sent, { 'idempotency-key': 'k' })).status, 201)
       else assert.equal((await node.ask('GET', '/notes')).status, 200) // opens the database
@@ -104,5 +105,45 @@ for (const [name, place] of places) {
       const expected = { caption: 'Milk', size: { breadth: 3 }, places: [{ town: 'Oslo' }] }
       for (const one of await records(node, '/v2')) assert.deepEqual(one, expected)
     })
+  })
+
+  test(`records do not show the value of a removed field in a new field of another kind (${name})`, async (t) => {
+    const removed = declared({ title: f.text(), size: f.object({ height: f.integer({ default: 1 }) }) })
+    const third = declared({
+      title: f.text(),
+      size: f.object({ height: f.integer({ default: 1 }), width: f.text({ default: 'none' }) }),
+      places: f.list(f.text()),
+    })
+    const losses = ['notes.size.width', 'notes.places']
+    await after(
+      await place(t),
+      [first, removed, third],
+      async (node) => {
+        const expected = { title: 'Milk', size: { height: 1, width: 'none' }, places: [] }
+        for (const one of await records(node, '/v1')) assert.deepEqual(one, expected)
+      },
+      body,
+      losses,
+    )
+  })
+
+  test(`records do not show a value that only a version before the oldest one could convert (${name})`, async (t) => {
+    const fields = { title: f.text(), size: f.integer({ default: 3 }) }
+    const now = { title: f.text(), size: f.text({ default: 'none' }) }
+    const next = declared(now, ['v1', 'v2']) as unknown as { change: (...all: unknown[]) => Service }
+    const both = next.change('v2', 'notes', {
+      about: 'Sizes are texts.',
+      retyped: { size: f.integer({ default: 3 }) },
+      request: ({ size }: { size: number }) => ({ size: `${size}` }),
+      response: ({ size }: { size: string }) => ({ size: Number(size) }),
+    })
+    await after(
+      await place(t),
+      [declared(fields), both, declared(now, ['v2'])],
+      async (node) => {
+        for (const one of await records(node, '/v2')) assert.deepEqual(one, { title: 'Milk', size: 'none' })
+      },
+      { title: 'Milk' },
+    )
   })
 }
