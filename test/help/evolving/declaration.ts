@@ -9,6 +9,8 @@ export interface Encoding {
   readonly order: 1 | -1 | 0
   /** Whether a field of this kind may have a filter. */
   readonly filter: boolean
+  /** The kind of the field in the database. */
+  readonly stored: string
 }
 
 /** The numbers of the model are from 0 to this. */
@@ -19,16 +21,40 @@ const towns = colours.map((_, i) => `town${(i * 5) % 12}`)
 const two = (n: number): string => String(n).padStart(2, '0')
 
 export const encodings = {
-  integer: { show: (n) => n, make: (o) => f.integer(o), order: 1, filter: true },
-  text: { show: (n) => `w${two(n)}`, make: (o) => f.text({ max: 40, ...o }), order: 1, filter: true },
-  reversed: { show: (n) => `z${99 - n}`, make: (o) => f.text({ max: 50, ...o }), order: -1, filter: true },
-  decimal: { show: (n) => `${n}.50`, make: (o) => f.decimal({ scale: 2, ...o }), order: 1, filter: true },
-  bigint: { show: (n) => String(n), make: (o) => f.bigint(o), order: 1, filter: true },
-  date: { show: (n) => `2026-01-${two(n + 1)}`, make: (o) => f.date(o), order: 1, filter: true },
-  colour: { show: (n) => colours[n], make: (o) => f.enum(colours as never, o), order: 0, filter: true },
-  town: { show: (n) => towns[n], make: (o) => f.enum(towns as never, o), order: 0, filter: true },
-  list: { show: (n) => (n === 0 ? [] : [n]), make: (o) => f.list(f.integer(), o), order: 0, filter: false },
-  object: { show: (n) => ({ inner: n }), make: (o) => f.object({ inner: f.integer() }, o), order: 0, filter: false },
+  integer: { show: (n) => n, make: (o) => f.integer(o), order: 1, filter: true, stored: 'integer' },
+  text: { show: (n) => `w${two(n)}`, make: (o) => f.text({ max: 40, ...o }), order: 1, filter: true, stored: 'text' },
+  reversed: {
+    show: (n) => `z${99 - n}`,
+    make: (o) => f.text({ max: 50, ...o }),
+    order: -1,
+    filter: true,
+    stored: 'text',
+  },
+  decimal: {
+    show: (n) => `${n}.50`,
+    make: (o) => f.decimal({ scale: 2, ...o }),
+    order: 1,
+    filter: true,
+    stored: 'decimal',
+  },
+  bigint: { show: (n) => String(n), make: (o) => f.bigint(o), order: 1, filter: true, stored: 'bigint' },
+  date: { show: (n) => `2026-01-${two(n + 1)}`, make: (o) => f.date(o), order: 1, filter: true, stored: 'date' },
+  colour: { show: (n) => colours[n], make: (o) => f.enum(colours as never, o), order: 0, filter: true, stored: 'enum' },
+  town: { show: (n) => towns[n], make: (o) => f.enum(towns as never, o), order: 0, filter: true, stored: 'enum' },
+  list: {
+    show: (n) => (n === 0 ? [] : [n]),
+    make: (o) => f.list(f.integer(), o),
+    order: 0,
+    filter: false,
+    stored: 'list',
+  },
+  object: {
+    show: (n) => ({ inner: n }),
+    make: (o) => f.object({ inner: f.integer() }, o),
+    order: 0,
+    filter: false,
+    stored: 'object',
+  },
 } satisfies Record<string, Encoding>
 export type Kind = keyof typeof encodings
 export const kinds = Object.keys(encodings) as Kind[]

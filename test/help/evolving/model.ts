@@ -8,6 +8,7 @@ import {
   resourceIds,
   show,
   type Total,
+  type Version,
   versionAt,
 } from './declaration.ts'
 
@@ -33,6 +34,8 @@ export function valuesAt({ past }: Row, revision: number): Record<string, Canon>
 
 export class Model {
   readonly rows = new Map<string, Row>()
+  readonly named = new Map<string, Set<string>>()
+  readonly unconvertible = new Set<string>()
 
   all(resource: ResourceId): Row[] {
     return [...this.rows.values()].filter((row) => row.resource === resource && row.gone === null)
@@ -53,6 +56,31 @@ export class Model {
     if (by === 'count') return children.length
     if (by === 'sum') return values.reduce((sum, one) => sum + one, 0)
     return values.length === 0 ? null : Math[by](...values)
+  }
+
+  /** Notes the names that records have for fields, and which of them only a withdrawn version can convert. */
+  note(before: Declaration | null, next: Declaration): void {
+    for (const id of resourceIds)
+      for (const [attribute, { name, options }] of Object.entries(newest(next).resources[id].fields)) {
+        const key = `${id}.${name}.${encodingOf(options.kind).stored}`
+        const all = this.named.get(key) ?? new Set()
+        this.named.set(key, all.add(attribute))
+      }
+    for (const [i, { name, resources }] of before?.versions.entries() ?? []) {
+      if (next.versions.some((one) => one.name === name)) continue
+      const after = before?.versions[i + 1] as Version
+      for (const id of resourceIds)
+        for (const [attribute, { options }] of Object.entries(resources[id].fields))
+          if (after.resources[id].fields[attribute]?.options !== options) this.unconvertible.add(`${id}.${attribute}`)
+    }
+  }
+
+  /** Whether events and revisions show the value of a field: nothing else was stored under the same name and kind. */
+  isKnownInRecords(resource: ResourceId, attribute: string): boolean {
+    if (this.unconvertible.has(`${resource}.${attribute}`)) return false
+    return [...this.named].every(
+      ([key, all]) => !key.startsWith(`${resource}.`) || !all.has(attribute) || all.size === 1,
+    )
   }
 
   /** Gives stored rows the values of fields that are new or not optional any more. */
@@ -103,6 +131,7 @@ function lastDefault({ versions }: Declaration, nth: number, resource: ResourceI
 }
 
 export interface Column {
+  readonly attribute: string
   readonly name: string
   readonly filter: boolean
   readonly sort: boolean
@@ -131,7 +160,7 @@ export function columnsOf(
       return { canon, shown: show(options.kind, canon) }
     }
     const { filter, sort, kind } = options
-    return { name, filter, sort, order: encodingOf(kind).order, shut: false, isTotal: false, value }
+    return { attribute, name, filter, sort, order: encodingOf(kind).order, shut: false, isTotal: false, value }
   })
   const kept = Object.entries(totals).filter(([attribute]) => !unsure.has(attribute))
   const derived = kept.map(([attribute, { name, total }]): Column => {
@@ -142,7 +171,7 @@ export function columnsOf(
       const canon = shut ? null : live ? model.total(row, total) : empty
       return { canon, shown: canon }
     }
-    return { name, filter: total.filter, sort: false, order: 0, shut, isTotal: true, value }
+    return { attribute, name, filter: total.filter, sort: false, order: 0, shut, isTotal: true, value }
   })
   return [...own, ...derived]
 }

@@ -41,6 +41,7 @@ export class Run extends Requests {
   async story({ seed, first, steps }: Story): Promise<void> {
     let declaration = firstDeclaration(dice(seed))
     this.log.push(`first: ${JSON.stringify(declaration)}`)
+    this.model.note(null, declaration)
     let side = this.open(declaration)
     try {
       for (const one of first) await this.operate(side, dice(one))
@@ -49,6 +50,7 @@ export class Run extends Requests {
         const former = side
         const { next, log } = changed(declaration, step.versioned, step.changes.map(dice), this.model.isDistinct)
         if (step.withdrawn && !step.rolling && next.versions.length > 2) next.versions.shift()
+        this.model.note(declaration, next)
         this.log.push(`step: ${step.versioned ? 'version' : 'plain'} ${step.rolling ? 'rolling' : ''}`, ...log)
         side = step.rolling ? await this.rolling(former, next, step) : await this.moved(former, next, step)
         await this.check(side)
@@ -90,10 +92,11 @@ export class Run extends Requests {
     this.model.adopt(next)
     const hasTwoPhases = waitsFor.length > 0
     const formerTotals = newest(former.declaration).resources.parent.totals
-    const now = this.open(next, losses, (attribute) => !hasTwoPhases || Object.hasOwn(formerTotals, attribute))
+    const opened = (attribute: string) => !hasTwoPhases || Object.hasOwn(formerTotals, attribute)
+    const now = { ...this.open(next, losses, opened), isChanging: hasTwoPhases }
     try {
       await this.both(
-        hasTwoPhases ? { ...former, unsure: unsureBetween(former.declaration, next) } : null,
+        hasTwoPhases ? { ...former, isChanging: true, unsure: unsureBetween(former.declaration, next) } : null,
         now,
         meanwhile,
       )
