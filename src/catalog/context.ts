@@ -221,8 +221,10 @@ export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow =>
   viewStoredRow(own, { ...row, doc: presentRecord(own, row.doc as string, Number(row.shape)) }, true)
 
 /** The document of a record without fields that are no longer declared, by the present names of the others. */
-export const presentRecord = ({ collection: { record }, shape: own }: ViewingCollection, doc: string, shape: number) =>
-  record && shape < own ? JSON.stringify(record(shape, JSON.parse(doc) as Members)) : doc
+export function presentRecord({ collection, shape: own }: ViewingCollection, doc: string, shape: number): string {
+  const program = shape < own ? collection.record?.(shape) : null
+  return program ? JSON.stringify(program(JSON.parse(doc) as Members)) : doc
+}
 
 /** Converts a stored row to the current shape. */
 export function viewStoredRow(

@@ -7,6 +7,7 @@ import {
   type Renaming,
   renameMembers,
   renamePath,
+  type ShapeConversions,
 } from '../rows/collection.ts'
 import type { FieldSource } from './field-sources.ts'
 import type { TableLayout } from './stored-layout.ts'
@@ -42,29 +43,33 @@ export function renamings(one: Collection, before: TableLayout, all: readonly Fi
  * whose names belong to fields of other kinds now. Later versions convert them by their changes; a version that is no longer declared
  * has none, so that the names of the database are used.
  */
-export function presentMembers(one: Collection, table: TableLayout): (shape: number, document: Members) => Members {
-  const { renamed = [], shapes } = table
-  const [oldest = ''] = one.versions ?? []
-  const at = (shape: number) => storedVersionAt(one, table, shape)
-  const programs = new Map<number, (document: Members) => Members>()
-  const programOf = (shape: number): ((document: Members) => Members) => {
-    const last = isLaterVersion(oldest || at(shape), at(shape)) ? oldest : at(shape)
-    const steps = renamed.filter((step) => step.shape > shape && !isLaterVersion(at(step.shape), last))
-    const is = kindsIn(one.conversions?.fieldsOf?.(last) ?? one.fields)
-    const others = [...kindsIn(shapes[shape - 1] ?? '[]')].flatMap(([path, kind]) => {
-      const now = steps.reduce((path, { names }) => renamePath(path, names), path)
-      return (is.get(now) ?? kind) === kind ? [] : [now]
-    })
-    const omitted = new Set(others)
-    return (document) =>
-      omitMembers(
-        steps.reduce<Members>((now, { names }) => renameMembers(now, names), document),
-        omitted,
-      )
-  }
-  return (shape, document) => {
-    const program = programs.get(shape) ?? programOf(shape)
+export function presentMembers(one: Collection, table: TableLayout): NonNullable<ShapeConversions['record']> {
+  const programs = new Map<number, ReturnType<typeof presentProgram>>()
+  return (shape) => {
+    const known = programs.get(shape)
+    if (known !== undefined) return known
+    const program = presentProgram(one, table, shape)
     programs.set(shape, program)
-    return program(document)
+    return program
   }
+}
+
+function presentProgram(one: Collection, table: TableLayout, shape: number): ((document: Members) => Members) | null {
+  const [oldest = ''] = one.versions ?? []
+  const at = (nth: number) => storedVersionAt(one, table, nth)
+  const last = isLaterVersion(oldest || at(shape), at(shape)) ? oldest : at(shape)
+  const steps = (table.renamed ?? []).filter((step) => step.shape > shape && !isLaterVersion(at(step.shape), last))
+  const former = isConverted(one, { ...table, shape }) ? one.conversions?.fieldsOf?.(last) : undefined
+  const kinds = kindsIn(former ?? one.fields)
+  const others = [...kindsIn(table.shapes[shape - 1] ?? '[]')].flatMap(([path, kind]) => {
+    const now = steps.reduce((path, { names }) => renamePath(path, names), path)
+    return (kinds.get(now) ?? kind) === kind ? [] : [now]
+  })
+  if (steps.length === 0 && others.length === 0) return null
+  const omitted = new Set(others)
+  return (document) =>
+    omitMembers(
+      steps.reduce<Members>((now, { names }) => renameMembers(now, names), document),
+      omitted,
+    )
 }
