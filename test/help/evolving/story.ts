@@ -95,11 +95,8 @@ export class Run extends Requests {
     const opened = (attribute: string) => !hasTwoPhases || Object.hasOwn(formerTotals, attribute)
     const now = { ...this.open(next, losses, opened), isChanging: hasTwoPhases }
     try {
-      await this.both(
-        hasTwoPhases ? { ...former, isChanging: true, unsure: unsureBetween(former.declaration, next) } : null,
-        now,
-        meanwhile,
-      )
+      const unsure = unsureBetween(former.declaration, next)
+      await this.both({ ...former, isChanging: hasTwoPhases, unsure }, now, meanwhile)
     } finally {
       await former.node.close()
       await now.node.close()
@@ -112,23 +109,19 @@ export class Run extends Requests {
     return this.open(next)
   }
 
-  /** Sends requests to nodes of both declarations; `former` is null if the change has one phase, after which its nodes end. */
-  async both(former: Side | null, now: Side, meanwhile: readonly number[]): Promise<void> {
-    await this.check(now)
-    if (former) {
-      this.distinct = uniqueInOne(former.declaration, now.declaration)
-      await this.check(former)
-    }
+  /** Sends requests to nodes of both declarations. */
+  async both(former: Side, now: Side, meanwhile: readonly number[]): Promise<void> {
+    this.distinct = uniqueInOne(former.declaration, now.declaration)
+    for (const one of [now, former]) await this.check(one)
     for (const one of meanwhile) {
       const roll = dice(one)
-      const side = former && roll.chance(50) ? former : now
+      const side = roll.chance(50) ? former : now
       this.log.push(side === now ? 'new node:' : 'old node:')
       await this.operate(side, roll)
       this.model.adopt(now.declaration)
-      if (former) this.model.adopt(former.declaration, true)
+      this.model.adopt(former.declaration, true)
     }
-    if (former) await this.check(former)
-    await this.check(now)
+    for (const one of [former, now]) await this.check(one)
     this.distinct = new Set()
   }
 
