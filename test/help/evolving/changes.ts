@@ -14,6 +14,7 @@ import {
   type Version,
 } from './declaration.ts'
 import type { Dice } from './dice.ts'
+import { firstMachine, renamed } from './machine.ts'
 
 const names = ['alpha', 'beta', 'gamma', 'delta', 'kappa', 'sigma', 'omega', 'theta'] as const
 
@@ -42,7 +43,8 @@ export function firstDeclaration(dice: Dice): Declaration {
         if (j === 0) options.optional = false
         fields[newAttribute()] = { name: names[j] as string, options }
       }
-      return [resourceIds[i] as string, { plural, fields, totals: {} }]
+      const machine = plural === 'notes' ? { machine: firstMachine } : {}
+      return [resourceIds[i] as string, { plural, fields, totals: {}, ...machine }]
     }),
   ) as Version['resources']
   return { versions: [{ name: 'v1', resources }], was: {}, events: dice.chance(50), history: dice.chance(50) }
@@ -195,6 +197,15 @@ const renameResource: Act = ({ presented, versioned, resource, before, dice }) =
   return `rename ${resource} to ${presented.plural}`
 }
 
+const renameStates: Act = ({ versioned, next, before, dice }) => {
+  const { other } = newest(next).resources
+  const former = newest(before).resources.other.machine
+  const machine = versioned && other.machine && former ? renamed(other.machine, former, dice) : null
+  if (!machine) return null
+  other.machine = machine
+  return `states ${JSON.stringify(machine)}`
+}
+
 const record: Act = ({ next, dice }) => {
   const part = dice.pick(['events', 'history'] as const)
   next[part] = !next[part]
@@ -214,6 +225,7 @@ const acts: readonly Act[] = [
   require,
   total,
   renameResource,
+  renameStates,
   record,
 ]
 
@@ -229,9 +241,10 @@ export function changed(
   if (versioned) {
     const { name, resources } = newest(next)
     const copy = Object.fromEntries(
-      Object.entries(resources).map(([id, { plural, fields, totals }]) => [
+      Object.entries(resources).map(([id, { plural, fields, totals, machine }]) => [
         id,
         {
+          ...(machine && { machine }),
           plural,
           fields: Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, { ...field }])),
           totals: Object.fromEntries(Object.entries(totals).map(([key, one]) => [key, { ...one }])),

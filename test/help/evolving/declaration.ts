@@ -1,5 +1,6 @@
 /** A declaration as data: what each of its versions presents, and the service that follows from it. */
 import { count, type Field, f, max, min, sum } from 'bylaw'
+import type { Machine } from './machine.ts'
 
 /** A kind of field: how it shows a number of the model. Each one shows every number, and no two alike. */
 export interface Encoding {
@@ -92,6 +93,7 @@ export interface Presented {
   plural: string
   fields: Record<string, { name: string; options: Options }>
   totals: Record<string, { name: string; total: Total }>
+  machine?: Machine
 }
 
 export type ResourceId = 'parent' | 'child' | 'other'

@@ -12,6 +12,8 @@ import {
   versionAt,
 } from './declaration.ts'
 
+import type { Machine } from './machine.ts'
+
 export type Canon = number | null
 
 export interface Row {
@@ -69,6 +71,8 @@ export class Model {
     for (const [i, { name, resources }] of before?.versions.entries() ?? []) {
       if (next.versions.some((one) => one.name === name)) continue
       const after = before?.versions[i + 1] as Version
+      if (String(after.resources.other.machine?.states) !== String(resources.other.machine?.states))
+        this.unconvertible.add(`other.${stateAttribute}`)
       for (const id of resourceIds)
         for (const [attribute, { options }] of Object.entries(resources[id].fields))
           if (after.resources[id].fields[attribute]?.options !== options) this.unconvertible.add(`${id}.${attribute}`)
@@ -173,7 +177,28 @@ export function columnsOf(
     }
     return { attribute, name, filter: total.filter, sort: false, order: 0, shut, isTotal: true, value }
   })
-  return [...own, ...derived]
+  const { machine } = versionAt(declaration, nth).resources[resource]
+  return [...own, ...derived, ...(machine ? [stateColumn(machine)] : [])]
+}
+
+/** The attribute with the state of a row: its place among the states. */
+export const stateAttribute = 'state'
+
+function stateColumn({ field, states }: Machine): Column {
+  const value = (row: Row) => {
+    const canon = row.values[stateAttribute] as number
+    return { canon, shown: states[canon] }
+  }
+  return {
+    attribute: stateAttribute,
+    name: field,
+    filter: true,
+    sort: false,
+    order: 0,
+    shut: false,
+    isTotal: false,
+    value,
+  }
 }
 
 /**

@@ -4,7 +4,8 @@ import type { NodeAnswer } from '../places.ts'
 import { Answers, type Side } from './answers.ts'
 import { type Declaration, newest, type Options, type ResourceId, resourceIds, show, versionAt } from './declaration.ts'
 import type { Dice } from './dice.ts'
-import { isLive, missing, type Row, stored, uniqueAttributes } from './model.ts'
+import { type Machine, ways } from './machine.ts'
+import { isLive, missing, type Row, stateAttribute, stored, uniqueAttributes } from './model.ts'
 
 interface Key {
   readonly key: string
@@ -29,6 +30,7 @@ export class Requests extends Answers {
     const what = rows.length === 0 ? 0 : roll.below(10)
     if (what < 4) return this.create(side, nth, resource, roll)
     const row = roll.pick(rows)
+    if (resource === 'other' && roll.chance(40)) return this.transition(side, nth, row, roll)
     if (what < 7) return this.write(side, nth, row, 'PATCH', roll)
     if (what < 8) return this.write(side, nth, row, 'PUT', roll)
     if (what < 9) return this.remove(side, nth, row)
@@ -74,6 +76,7 @@ export class Requests extends Answers {
     if (this.model.all(resource).length >= 6) return
     const of = resource === 'parent' ? null : roll.pick(parents).id
     const { body, values } = this.body(side, nth, { resource, values: {} }, true, true, roll)
+    if (resource === 'other') values[stateAttribute] = 0
     const clash = this.clashes(side, resource, values)
     if (clash === null) return
     const own = this.path(side, nth, resource)
@@ -103,6 +106,21 @@ export class Requests extends Answers {
     assert.equal(answer.status, clash ? 409 : 200, JSON.stringify(answer.json))
     if (clash) return
     Object.assign(row.values, values)
+    this.equal(side, nth, row, answer.json)
+    row.past.set(revisionOf(answer), { ...row.values })
+  }
+
+  async transition(side: Side, nth: number, row: Row, roll: Dice): Promise<void> {
+    const { transitions } = versionAt(side.declaration, nth).resources.other.machine as Machine
+    const which = roll.below(ways.length)
+    const [from, to] = ways[which] as (typeof ways)[number]
+    const path = `${this.path(side, nth, 'other')}/${row.id}/${transitions[which]}`
+    const answer = await this.ask(side, 'POST', path)
+    this.log.push(`POST ${path}: ${answer.status}`)
+    const isAllowed = row.values[stateAttribute] === from
+    assert.equal(answer.status, isAllowed ? 200 : 409, JSON.stringify(answer.json))
+    if (!isAllowed) return
+    row.values[stateAttribute] = to
     this.equal(side, nth, row, answer.json)
     row.past.set(revisionOf(answer), { ...row.values })
   }

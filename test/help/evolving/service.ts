@@ -15,6 +15,7 @@ import {
   totalField,
   type Version,
 } from './declaration.ts'
+import { type Machine, machineChange, statesOf } from './machine.ts'
 
 const prefixes = { parent: 'par', child: 'chi', other: 'oth' }
 
@@ -36,7 +37,19 @@ function resourcesOf(declaration: Declaration): object {
         ...(declaration.events && { events: true }),
         ...(declaration.history && { history: { read: 'public' } }),
       }
-      return [plural, { prefix: prefixes[id], ...below, ...more, fields: all, exports: true, access: 'public' }]
+      const { machine } = is.resources[id]
+      return [
+        plural,
+        {
+          prefix: prefixes[id],
+          ...(machine && { states: statesOf(machine) }),
+          ...below,
+          ...more,
+          fields: all,
+          exports: true,
+          access: 'public',
+        },
+      ]
     }),
   )
 }
@@ -68,6 +81,7 @@ class Parts {
   readonly retyped: Record<string, Field> = {}
   readonly mapped: Record<string, Record<string, string>> = {}
   readonly required: Record<string, unknown> = {}
+  readonly transitions: { renamed?: Record<string, string> } = {}
   readonly added: string[] = []
   readonly makers: { readonly from: string; readonly to: string; readonly kinds: readonly [Kind, Kind] }[] = []
 
@@ -93,6 +107,13 @@ class Parts {
       }
       this.makers.push({ from: name, to: next.name, kinds })
     }
+  }
+
+  machine(old: Machine, now: Machine): void {
+    const { states, transitions } = machineChange(old, now)
+    this.rename(old.field, now.field)
+    if (Object.keys(states).length > 0) this.mapped[now.field] = states
+    if (Object.keys(transitions).length > 0) this.transitions.renamed = transitions
   }
 
   functions(): object {
@@ -122,6 +143,7 @@ function changeBetween(old: Presented, now: Presented): object | null {
   }
   for (const part of ['fields', 'totals'] as const)
     for (const [attribute, { name }] of Object.entries(now[part])) if (!old[part][attribute]) parts.added.push(name)
+  if (old.machine && now.machine) parts.machine(old.machine, now.machine)
   const { makers: _, ...members } = parts
   const some = Object.entries(members).filter(([, one]) => Object.keys(one).length > 0)
   const change = {
