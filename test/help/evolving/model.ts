@@ -36,11 +36,19 @@ export function valuesAt({ past }: Row, revision: number): Record<string, Canon>
 
 export class Model {
   readonly rows = new Map<string, Row>()
+  /** The pairs of a parent and another item, by both ids. */
+  readonly links = new Set<string>()
   readonly named = new Map<string, Set<string>>()
   readonly unconvertible = new Set<string>()
 
   all(resource: ResourceId): Row[] {
     return [...this.rows.values()].filter((row) => row.resource === resource && row.gone === null)
+  }
+
+  /** The items that are linked with an item. */
+  linked({ id }: Row): Row[] {
+    const all = [...this.links].map((link) => link.split(' ')).filter((link) => link.includes(id))
+    return all.map((link) => this.rows.get(link.find((one) => one !== id) as string) as Row)
   }
 
   isDistinct = (resource: ResourceId, attribute: string): boolean => {

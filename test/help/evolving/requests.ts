@@ -1,7 +1,7 @@
 /** Sends random requests to an evolving service, and compares their answers with the model. */
 import assert from 'node:assert/strict'
 import type { NodeAnswer } from '../places.ts'
-import { Answers, type Side } from './answers.ts'
+import { Answers, otherSide, type Side } from './answers.ts'
 import { type Declaration, newest, type Options, type ResourceId, resourceIds, show, versionAt } from './declaration.ts'
 import type { Dice } from './dice.ts'
 import { type Machine, ways } from './machine.ts'
@@ -30,6 +30,7 @@ export class Requests extends Answers {
     const what = rows.length === 0 ? 0 : roll.below(10)
     if (what < 4) return this.create(side, nth, resource, roll)
     const row = roll.pick(rows)
+    if (resource !== 'child' && roll.chance(25)) return this.link(side, nth, row, roll)
     if (resource === 'other' && roll.chance(40)) return this.transition(side, nth, row, roll)
     if (what < 7) return this.write(side, nth, row, 'PATCH', roll)
     if (what < 8) return this.write(side, nth, row, 'PUT', roll)
@@ -110,6 +111,25 @@ export class Requests extends Answers {
     row.past.set(revisionOf(answer), { ...row.values })
   }
 
+  /** Links an item with one of the other side, or ends that link. */
+  async link(side: Side, nth: number, row: Row, roll: Dice): Promise<void> {
+    const all = this.model.all(otherSide(row.resource))
+    if (all.length === 0) return
+    const one = roll.pick(all)
+    const link = (row.resource === 'parent' ? [row.id, one.id] : [one.id, row.id]).join(' ')
+    const isLinked = this.model.links.has(link)
+    const method = roll.chance(70) ? 'PUT' : 'DELETE'
+    const path = `${this.linkedPath(side, nth, row)}/${one.id}`
+    const answer = await this.ask(side, method, path)
+    this.log.push(`${method} ${path}: ${answer.status}`)
+    assert.equal(answer.status, method === 'DELETE' ? 204 : isLinked ? 200 : 201, JSON.stringify(answer.json))
+    if (method === 'DELETE') this.model.links.delete(link)
+    else {
+      this.model.links.add(link)
+      this.equal(side, nth, one, answer.json)
+    }
+  }
+
   async transition(side: Side, nth: number, row: Row, roll: Dice): Promise<void> {
     const { transitions } = versionAt(side.declaration, nth).resources.other.machine as Machine
     const which = roll.below(ways.length)
@@ -136,6 +156,7 @@ export class Requests extends Answers {
       const read = await this.ask(side, 'GET', `${this.path(side, nth, one.resource)}/${one.id}`)
       assert.ok(read.status === 404 || read.status === 410, String(read.status))
       one.gone = read.status
+      for (const link of this.model.links) if (link.split(' ').includes(one.id)) this.model.links.delete(link)
     }
   }
 

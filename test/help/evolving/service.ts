@@ -58,7 +58,9 @@ export function serviceOf(declaration: Declaration): Service {
   const { versions } = declaration
   const resources = resourcesOf(declaration)
   const dated = Object.fromEntries(versions.map(({ name }, i) => [name, { released: `2025-01-0${i + 1}` }]))
-  let made = service({ name: 'evolving', versions: dated, resources } as never) as unknown as Changing
+  const { parent, other } = newest(declaration).resources
+  const pairs = { links: { between: [parent.plural, other.plural], access: 'public' } }
+  let made = service({ name: 'evolving', versions: dated, resources, pairs } as never) as unknown as Changing
   for (let i = versions.length - 1; i > 0; i--)
     for (const id of resourceIds) {
       const [old, now] = [versions[i - 1] as Version, versions[i] as Version]
