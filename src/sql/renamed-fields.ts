@@ -61,10 +61,8 @@ function presentProgram(one: Collection, table: TableLayout, shape: number): ((d
   const steps = (table.renamed ?? []).filter((step) => step.shape > shape && !isLaterVersion(at(step.shape), last))
   const former = isConverted(one, { ...table, shape }) ? one.conversions?.fieldsOf?.(last) : undefined
   const kinds = kindsIn(former ?? one.fields)
-  const others = [...kindsIn(table.shapes[shape - 1] ?? '[]')].flatMap(([path, kind]) => {
-    const now = steps.reduce((path, { names }) => renamePath(path, names), path)
-    return (kinds.get(now) ?? kind) === kind ? [] : [now]
-  })
+  const recorded = steps.reduce(renameKinds, kindsIn(table.shapes[shape - 1] ?? '[]'))
+  const others = [...recorded].flatMap(([path, kind]) => ((kinds.get(path) ?? kind) === kind ? [] : [path]))
   if (steps.length === 0 && others.length === 0) return null
   const omitted = new Set(others)
   return (document) =>
@@ -72,4 +70,13 @@ function presentProgram(one: Collection, table: TableLayout, shape: number): ((d
       steps.reduce<Members>((now, { names }) => renameMembers(now, names), document),
       omitted,
     )
+}
+
+/** The kinds by the new paths; a renamed field takes the place of one that was removed. */
+function renameKinds(kinds: ReadonlyMap<string, string>, { names }: Renaming): ReadonlyMap<string, string> {
+  const all = [...kinds].map(([path, kind]) => ({ path, kind, now: renamePath(path, names) }))
+  const renamed = all.filter(({ path, now }) => path !== now)
+  const isReplaced = (path: string) => renamed.some(({ now }) => path === now || path.startsWith(`${now}.`))
+  const kept = all.filter(({ path, now }) => path === now && !isReplaced(path))
+  return new Map([...kept, ...renamed].map(({ now, kind }) => [now, kind]))
 }

@@ -127,6 +127,21 @@ for (const [name, place] of places) {
     )
   })
 
+  test(`records have the value of a field that took the name of a removed one of another kind (${name})`, async (t) => {
+    const removed = declared({ title: f.text() })
+    const third = declared({ places: f.text({ was: 'title' }) })
+    const losses = ['notes.size', 'notes.places']
+    await after(
+      await place(t),
+      [first, removed, third],
+      async (node) => {
+        for (const one of await records(node, '/v1')) assert.deepEqual(one, { places: 'Milk' })
+      },
+      body,
+      losses,
+    )
+  })
+
   test(`records do not show a value that only a version before the oldest one could convert (${name})`, async (t) => {
     const fields = { title: f.text(), size: f.integer({ default: 3 }) }
     const now = { title: f.text(), size: f.text({ default: 'none' }) }
