@@ -26,7 +26,7 @@ const stories: fc.Arbitrary<Story> = fc.record({
 })
 
 for (const [store, make] of places)
-  describe(`declarations that follow each other (${store})`, () => {
+  describe(`declarations that change (${store})`, () => {
     test('keep the values of all rows in all versions', async (t) => {
       const property = fc.asyncProperty(stories, async (story) => {
         const run = new Run(await make(t))

@@ -10,7 +10,7 @@ export interface Side {
   readonly opened: (attribute: string) => boolean
   /** Whether nodes of two declarations run, so that events and revisions may not have begun. */
   readonly isChanging?: boolean
-  /** Fields of which two values are right. */
+  /** Fields whose values may differ between the nodes of the two declarations; they are not compared. */
   unsure?: ReadonlySet<string>
 }
 

@@ -57,11 +57,11 @@ interface Site {
   readonly presented: Presented
   readonly versioned: boolean
   readonly dice: Dice
-  /** Whether the rows have no value twice, so that a field may become unique. */
+  /** Whether all rows have different values, so that the field may become unique. */
   readonly isDistinct: (resource: ResourceId, attribute: string) => boolean
 }
 
-/** A name that neither the declaration has nor the one before, so that it cannot be taken for an older field. */
+/** A name that neither this declaration nor the one before has: a field with a former name would count as that field. */
 function freeName({ presented, before, resource, dice, next }: Site): string | null {
   const own = Object.values({ ...presented.fields, ...presented.totals }).map(({ name }) => name)
   const former = Object.values(newest(before).resources[resource].fields).map(({ name }) => name)
@@ -75,7 +75,7 @@ function freeName({ presented, before, resource, dice, next }: Site): string | n
 const summed = (declaration: Declaration): ReadonlySet<string> =>
   new Set(Object.values(newest(declaration).resources.parent.totals).map(({ total }) => total.of))
 
-/** A field that may change its type or go: no total reads it. */
+/** A field that may be retyped or removed, as no total is computed from it. */
 function freeField({ presented, next, resource, dice }: Site): string | null {
   const held = resource === 'child' ? summed(next) : new Set<string>()
   const free = Object.keys(presented.fields).filter((attribute) => !held.has(attribute))

@@ -2,7 +2,7 @@
 import { count, type Field, f, max, min, sum } from 'bylaw'
 import type { Machine } from './machine.ts'
 
-/** A kind of field: how it shows a number of the model. Each one shows every number, and no two alike. */
+/** How a kind of field shows a number of the model: each number has one value, and no two have the same. */
 export interface Encoding {
   readonly show: (canon: number) => unknown
   readonly make: (options: object) => Field
@@ -69,7 +69,7 @@ export function read(kind: Kind, value: unknown): number | null {
 }
 export const show = (kind: Kind, canon: number | null): unknown => (canon === null ? null : encodings[kind].show(canon))
 
-/** The options of a field. Versions that only call the field otherwise share them. */
+/** The options of a field. Versions that only rename the field share the object. */
 export interface Options {
   kind: Kind
   filter: boolean
@@ -116,13 +116,13 @@ export interface Declaration {
 export const versionAt = ({ versions }: Declaration, nth: number): Version => versions[nth] as Version
 export const newest = ({ versions }: Declaration): Version => versions.at(-1) as Version
 
-/** Fields of a renamed kind are compared by identity: `structuredClone` keeps what is shared. */
+/** A copy in which versions still share the options of a field, which are compared by identity. */
 export const copyOf = (declaration: Declaration): Declaration => structuredClone(declaration)
 
 export function fieldOf({ kind, filter, sort, unique, optional, fallback, bare }: Options, was?: string): Field {
   const range = kind === 'integer' || kind === 'decimal' || kind === 'date'
   return encodings[kind].make({
-    ownMeaning: 'Fields of the test are called alike.',
+    ownMeaning: 'Random fields of different kinds have the same names.',
     ...(filter && { filter: range ? 'range' : true }),
     ...(sort && { sort: true }),
     ...(unique && { unique: true }),
@@ -134,14 +134,17 @@ export function fieldOf({ kind, filter, sort, unique, optional, fallback, bare }
 /** The field of a total in a version that still has it while newer ones do not. */
 export const formerTotal = ({ total: { by, filter } }: { readonly total: Total }): Field =>
   f.integer({
-    ownMeaning: 'Fields of the test are called alike.',
+    ownMeaning: 'Random fields of different kinds have the same names.',
     ...(by === 'min' || by === 'max' ? { optional: true } : { default: 0 }),
     ...(filter && { filter: true as const }),
   })
 
 export function totalField(declaration: Declaration, { by, of, filter }: Total): Field {
   const { child } = newest(declaration).resources
-  const options = { ownMeaning: 'Fields of the test are called alike.', ...(filter && { filter: true as const }) }
+  const options = {
+    ownMeaning: 'Random fields of different kinds have the same names.',
+    ...(filter && { filter: true as const }),
+  }
   if (by === 'count') return f.integer({ derived: count(child.plural), ...options })
   const source = child.fields[of]?.name as string
   if (by === 'sum') return f.integer({ derived: sum(child.plural, source), ...options })

@@ -148,7 +148,7 @@ export interface Column {
   readonly filter: boolean
   readonly sort: boolean
   readonly order: number
-  /** Whether the column is a total that is not opened yet. */
+  /** Whether the column is a total that is null until the second phase of the change. */
   readonly shut: boolean
   readonly isTotal: boolean
   readonly value: (row: Row) => { readonly canon: Canon; readonly shown: unknown }

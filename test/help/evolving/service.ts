@@ -153,5 +153,5 @@ function changeBetween(old: Presented, now: Presented): object | null {
     ...Object.fromEntries(some),
     ...parts.functions(),
   }
-  return Object.keys(change).length === 0 ? null : { about: 'It is otherwise.', ...change }
+  return Object.keys(change).length === 0 ? null : { about: 'A random change.', ...change }
 }
