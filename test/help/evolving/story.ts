@@ -165,7 +165,7 @@ export class Run extends Requests {
     } catch (error) {
       const { message } = error as Error
       this.log.push(`died: ${message}`)
-      if (!/is dead|terminat|connection|closed/i.test(message)) throw error
+      if (!/is dead|terminat|connection|closed|EPIPE|ECONNRESET/i.test(message)) throw error
     }
   }
 
