@@ -217,7 +217,14 @@ export const rowKeyOf = ({ account = null, parent = null, id }: ResultRow): RowK
 type ViewingCollection = Pick<PreparedCollection, 'collection' | 'shape' | 'alike'>
 
 /** Converts the document of an event, a revision or a first answer to the current shape. */
-export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow => viewStoredRow(own, row, true)
+export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow =>
+  viewStoredRow(own, { ...row, doc: presentRecord(own, row.doc as string, Number(row.shape)) }, true)
+
+/** The document of a record without fields that are no longer declared, by the present names of the others. */
+export function presentRecord({ collection, shape: own }: ViewingCollection, doc: string, shape: number): string {
+  const program = shape < own ? collection.record?.(shape) : null
+  return program ? JSON.stringify(program(JSON.parse(doc) as Members)) : doc
+}
 
 /** Converts a stored row to the current shape. */
 export function viewStoredRow(

@@ -168,6 +168,7 @@ function withConversions(
     joined: (storedVersion) => way(storedVersion)?.joined ?? [],
     reshapes: resourceAt(first, today.name, rules)?.collection.shape !== collection.shape,
     receivers: [...new Set([...ways.values()].flatMap((one) => one?.receivers ?? []))],
+    fieldsOf: (storedVersion) => way(storedVersion)?.fields ?? collection.fields,
     movedValues: (storedVersion, document, recorded) => way(storedVersion)?.movedValues(document, recorded) ?? [],
     sourceField: (storedVersion, field) => {
       const found = way(storedVersion)
@@ -195,6 +196,7 @@ interface StoredConversion {
   readonly source: (field: string) => string | null
   readonly movedValues: (document: Members, recorded?: boolean) => readonly MovedValue[]
   readonly receivers: readonly string[]
+  readonly fields: Resource['collection']['fields']
 }
 
 type ConvertDocument = (
@@ -226,6 +228,7 @@ function conversionOf(
       for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null
       return made
     },
+    fields: own.collection.fields,
     receivers: given.map(({ collection }) => collection),
     movedValues: (document, recorded = false) =>
       given.flatMap((one) => {

@@ -8,6 +8,7 @@ import { listInWords } from '../formats/naming.ts'
 import { quotaWarnings } from '../limits/quota-warnings.ts'
 import { indexAdvice, listWarning } from '../lists/index-advice.ts'
 import type { Mistake } from '../resources/declaration.ts'
+import { isAddedResource } from '../resources/service-fields.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { isCommandError } from '../terminal/command-error.ts'
 import { contractFolder, contractMistakes, hasLocks, noLocksText } from '../terminal/flags.ts'
@@ -80,8 +81,9 @@ function successText(file: string, { service }: Extract<LoadResult, { service: u
   const count = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`
   const operations = operationsOf(service).length
   const pairs = Object.keys(service.declaration.pairs ?? {}).length
+  const own = [...service.resources.values()].filter(({ declaration }) => !isAddedResource(declaration)).length - pairs
   const also = pairs === 0 ? '' : `, ${count(pairs, 'kind')} of pairs`
-  return `${file} is in order: ${service.name} has ${count(service.resources.size - pairs, 'resource')}${also} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
+  return `${file} is in order: ${service.name} has ${count(own, 'resource')}${also} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
 
 /** Warns of states that cannot be reached or left, of lists without an index and of operations without a quota. */

@@ -1,5 +1,11 @@
 /** Erase records: empties the personal fields of a row in events, revisions, kept answers and copies of dropped values. The store. */
-import { type PreparedCollection, preparedCollection, type StoreContext, viewRecord } from '../catalog/context.ts'
+import {
+  type PreparedCollection,
+  preparedCollection,
+  presentRecord,
+  type StoreContext,
+  viewRecord,
+} from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
@@ -218,7 +224,8 @@ class Erasure {
     const of = this.#senders().find(({ collection }) => storedNameOf(collection) === row.resource)
     const shape = Number(row.shape)
     if (!of || of.alike.has(shape) || !this.#isOfAccount(row)) return
-    const moved = of.collection.movedValues?.(shape, JSON.parse(String(row.payload)) as Members, true) ?? []
+    const document = JSON.parse(presentRecord(of, String(row.payload), shape)) as Members
+    const moved = of.collection.movedValues?.(shape, document, true) ?? []
     if (!moved.some((one) => one.collection === name && one.id === this.#key.id)) return
     yield* this.#rewrite(table, { row, of }, this.#documentOf({ row, of }), row.action)
   }

@@ -18,6 +18,7 @@
 import {
   declaredName,
   type PreparedCollection,
+  presentRecord,
   type StoreContext,
   storedName,
   type ViewedRow,
@@ -508,9 +509,10 @@ export function* storedEvents(
 /** The joined rows of an event in the current shape; with the values that its own document had before they moved to other rows. */
 function joinedRowsOf(
   context: StoreContext,
-  { row, own: { collection, eventJoins, alike } }: EventOf,
+  { row, own: recorded }: EventOf,
   stored: EventRows,
 ): StoredEvent['joined'] {
+  const { collection, eventJoins, alike } = recorded
   const joined = new Map<string, JoinedRow>()
   if (eventJoins.length === 0) return joined
   for (const { of, id, ...row } of stored) {
@@ -520,7 +522,9 @@ function joinedRowsOf(
     if (own) joined.set(eventRowName(name, id), viewRecord(own, { ...row }))
   }
   const shape = Number(row.shape)
-  const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload), true)
+  const moved = alike.has(shape)
+    ? []
+    : collection.movedValues?.(shape, parsed(presentRecord(recorded, String(row.payload), shape)), true)
   for (const { collection: name, id, put } of moved ?? []) {
     const own = context.collections.get(name)
     const key = eventRowName(name, id)

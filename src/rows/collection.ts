@@ -31,6 +31,7 @@ export {
 } from './kept-for-others.ts'
 export { hasPersonal, personalNames, personalValues, withoutPersonal } from './personal.ts'
 export { changeTime, eventIdOf, updatedAtIn, withUpdatedAt } from './recorded-change.ts'
+export { kindsIn, omitMembers, type Renaming, renameMembers, renamePath } from './renamed-members.ts'
 export {
   completeDocument,
   type DocumentJoin,
@@ -133,6 +134,8 @@ export interface VersionConversions {
   /** The field of that version whose value a current field has unchanged; null if it is computed. */
   readonly sourceField: (storedVersion: string, field: string) => string | null
   readonly movedValues: (storedVersion: string, document: Members, recorded?: boolean) => readonly MovedValue[]
+  /** The fields of documents of that version; missing if they are those of the newest one. */
+  readonly fieldsOf?: (storedVersion: string) => readonly ShapedField[]
   /** Whether documents of the first version have another structure than the current ones. */
   readonly reshapes: boolean
   /** The collections that values move to. */

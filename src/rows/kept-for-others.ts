@@ -42,6 +42,8 @@ export interface ShapeConversions {
   readonly movedValues?: (shape: number, document: Members, recorded?: boolean) => readonly MovedValue[]
   /** The version that introduced a shape. */
   readonly versionAt?: (shape: number) => string
+  /** Makes the members of a record of a shape those that the declared version of it has now, by their present names; null if they are. */
+  readonly record?: (shape: number) => ((document: Members) => Members) | null
 }
 
 interface WithFields {

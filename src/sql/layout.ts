@@ -3,6 +3,7 @@ import { type Collection, type Column, indexesOf, type ShapeConversions, type Un
 import type { Dialect } from './dialect.ts'
 import { type FieldSource, fieldSources, incompatibilityOf } from './field-sources.ts'
 import { fitIndexColumns } from './index-width.ts'
+import { formerPath, presentMembers, renamings } from './renamed-fields.ts'
 import { searchIndexOf } from './search-index.ts'
 import { viewText } from './statements.ts'
 import { type Layout, layoutVersionOf, type TableLayout } from './stored-layout.ts'
@@ -54,10 +55,12 @@ export function mapCollections(
 function shapeConversions(one: Collection, table: TableLayout): ShapeConversions {
   const { conversions } = one
   const at = (shape: number) => storedVersionAt(one, table, shape)
-  if (!conversions) return { versionAt: at }
+  const record = presentMembers(one, table)
+  if (!conversions) return { versionAt: at, record }
   const isSame = (shape: number) => !isConverted(one, { ...table, shape })
   return {
     versionAt: at,
+    record,
     toToday: (shape, document, recorded) =>
       isSame(shape) ? document : conversions.toToday(at(shape), document, recorded),
     toOlder: (shape, document, rows) => (isSame(shape) ? null : conversions.toOlder(at(shape), document, rows)),
@@ -165,6 +168,7 @@ function tableLayoutOf(
   const shapes = was?.shapes ?? []
   const { name, ...since } = nameStructure(one, before)
   const same = sameColumns && shapes[before.shape - 1] === name
+  const renamed = [...(was?.renamed ?? []), ...(before && !same ? renamings(one, before, all) : [])]
   return {
     table: one.table,
     ...(one.called === undefined ? {} : { called: one.called }),
@@ -178,6 +182,7 @@ function tableLayoutOf(
     view: '',
     shapes: same ? shapes : [...shapes, name],
     shape: same ? before.shape : shapes.length + 1,
+    ...(renamed.length > 0 && { renamed }),
     ...(same ? { ...(before.since !== undefined && { since: before.since }) } : since),
     ...(one.behaviour && { behaviour: one.behaviour }),
   }
@@ -190,10 +195,7 @@ function formerFieldOf(
   before: TableLayout | undefined,
   all: readonly FieldSource[],
 ): string | null {
-  if (of || !before || !isConverted(one, before)) return all.find(({ path }) => path === field)?.from ?? field
-  const [top, ...rest] = field.split('.')
-  const from = one.conversions?.sourceField(storedVersionAt(one, before, before.shape), top as string) ?? null
-  return from === null ? null : [from, ...rest].join('.')
+  return of || !before ? field : formerPath(one, field, before, all)
 }
 
 /** The existing column that holds the values of an old field in the same form. */

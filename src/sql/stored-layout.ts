@@ -1,6 +1,6 @@
 /** Stored layout: the description of the tables that a database keeps. Pure. The store. */
 
-import type { Behaviour } from '../rows/collection.ts'
+import type { Behaviour, Renaming } from '../rows/collection.ts'
 
 /** The stored layout of one collection's table. */
 export interface TableLayout {
@@ -27,6 +27,8 @@ export interface TableLayout {
   readonly shapes: readonly string[]
   /** The number of the shape that is written now. */
   readonly shape: number
+  /** The fields that were renamed, in the order of the shapes; missing if none was. */
+  readonly renamed?: readonly Renaming[]
   /** The version that all rows have at least, if no structure name contains it. */
   readonly since?: string
   /** The states, timers and rules that nodes of this declaration apply to writes. */

@@ -17,6 +17,10 @@ const cwd = folder({
     .replace('max: 200', "max: 200, description: 'What is noted.'")
     .replace("prefix: 'not'", "prefix: 'not', description: 'A note.'")
     .replace("name: 'notes'", "name: 'notes', description: 'Notes.'"),
+  'delivered.ts': notes.replace(
+    "name: 'notes',",
+    "name: 'notes', events: true, settings: { events: { webhooks: true } },",
+  ),
   'partly.ts': notes
     .replace("name: 'notes',", "name: 'shop', errors: { 'not-paid': { status: 409 }, 'not-sent': { status: 409 } },")
     .replace('notes: {', 'orders: {')
@@ -105,6 +109,10 @@ describe('bylaw check', { concurrency: 3 }, () => {
     const left =
       'orders, orders.address, orders.address.city, orders.open, orders.closures, orders.quotes, not-paid and 1 more'
     assert.ok(partly.includes(`\nWithout a description: the service, ${left}.\n`), partly)
+  })
+  test('counts the declared resources, without those that the service adds', async () => {
+    const { stdout } = await run(['check', 'delivered.ts'], { cwd })
+    assert.match(stdout, /^delivered\.ts is in order: notes has 1 resource and /)
   })
   test('names personal fields, what an erasure leaves, and rules that would show an erased item to more callers', async () => {
     const { code, stdout } = await run(['check', 'personal.ts'], { cwd })

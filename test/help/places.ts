@@ -36,6 +36,7 @@ export interface NodeAnswer {
   readonly headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are
   readonly json: any
+  readonly text: string
 }
 
 export interface Node {
@@ -49,7 +50,8 @@ export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: rea
   const ask: Node['ask'] = async (method, path, json, headers = {}) => {
     const answer = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })
     const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) }
+    const isJson = text !== '' && !answer.headers.get('content-type')?.startsWith('application/x-ndjson')
+    return { status: answer.status, headers: answer.headers, json: isJson ? JSON.parse(text) : null, text }
   }
   return { ask, close }
 }

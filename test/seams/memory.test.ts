@@ -41,7 +41,7 @@ async function running(t: TestContext, declaration: Service, { url }: Place): Pr
     const sent = { method, headers, ...(json && { body: JSON.stringify(json) }) }
     const answer = await door(new Request(`http://localhost${path}`, sent))
     const body = await answer.text()
-    return { status: answer.status, headers: answer.headers, json: body === '' ? null : JSON.parse(body) }
+    return { status: answer.status, headers: answer.headers, json: body === '' ? null : JSON.parse(body), text: body }
   }
   return { key, ask }
 }
