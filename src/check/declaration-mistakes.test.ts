@@ -64,6 +64,21 @@ table('error types', [
   ],
   ['a name that is taken', () => saying({ errors: { conflict: { status: 409 } } }), 'errors.conflict', 'already'],
   [
+    'fields of an error with the names of members of all errors',
+    () => saying({ errors: { full: { status: 409, fields: { title: f.text(), oldId: f.text(), limit: f.text() } } } }),
+    'errors.full.fields.title, errors.full.fields.oldId',
+    'already',
+  ],
+  [
+    'fields of an error that are no fields, or of items only',
+    () =>
+      saying({
+        errors: { full: { status: 409, fields: { limit: 5, scan: f.file(), part: f.text({ filter: true }) } } },
+      }),
+    'errors.full.fields.limit, errors.full.fields.scan, errors.full.fields.part',
+    '',
+  ],
+  [
     'a status that has one meaning only, or none here',
     () => saying({ errors: { a: { status: 401 }, b: { status: 422 }, c: { status: 502 }, d: { status: 504 } } }),
     'errors.a.status, errors.b.status, errors.c.status, errors.d.status',

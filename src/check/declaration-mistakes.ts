@@ -196,6 +196,12 @@ function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): vo
   }
 }
 
+function checkErrorFields(path: DeclarationPath, fields: unknown, context: DeclarationCheck): void {
+  checkInput(path, fields, context)
+  for (const name of Object.keys(isObject(fields) ? fields : {}).filter(isErrorMember))
+    report(context, [...path, name], `Errors have a member \`${name}\` already.`, 'Write another name.')
+}
+
 /** Whether errors of any type have this member, in one of their two forms. */
 const isErrorMember = (name: string): boolean =>
   /^(?:message|types?|cause|errors|in|pointer|name|scope|title|status|detail|instance|(?:request|old)_?id|violated_?policies)$/i.test(
@@ -242,9 +248,7 @@ function checkErrorType(
   checkText([...path, 'example'], declared.example, context)
   const { status, parents = [] } = declared
   checkErrorStatus([...path, 'status'], status, context)
-  checkInput([...path, 'fields'], declared.fields, context)
-  for (const field of Object.keys(isObject(declared.fields) ? declared.fields : {}).filter(isErrorMember))
-    report(context, [...path, 'fields', field], `Errors have a member \`${field}\` already.`, 'Write another name.')
+  checkErrorFields([...path, 'fields'], declared.fields, context)
   if (!Array.isArray(parents))
     report(
       context,

@@ -201,7 +201,7 @@ const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly str
     ],
     input: [
       [...ownFieldOptions, 'filter', 'sort', 'fold', 'search', 'was', 'fill', 'personal'],
-      'in the input of a transition',
-      'Leave it out; an input takes bounds, a pattern, `optional` and a `default`.',
+      'in a field that is not stored',
+      'Leave it out; inputs, outputs and the fields of errors take bounds, a pattern, `optional` and a `default`.',
     ],
   }

@@ -101,7 +101,7 @@ describe('states', () => {
       said({ note: input('text') }, { text: f.text({ max: 20, optional: true }) }),
       /both or none as optional/,
     )
-    assert.match(said({}, { text: f.text({ unique: true }) }), /`unique` has no effect in the input of a transition/)
+    assert.match(said({}, { text: f.text({ unique: true }) }), /`unique` has no effect in a field that is not stored/)
   })
 
   test('a derived field cannot be set', () => {

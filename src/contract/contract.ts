@@ -14,7 +14,6 @@ import type { Resource } from '../resources/resource.ts'
 import { rowRuleText } from '../rules/row-rules.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
-import type { TermsByName } from './field-differences.ts'
 import {
   fieldContract,
   type ListsOfContract,
@@ -30,7 +29,7 @@ import { contractSetting, noticeableSettings } from './weight.ts'
 interface ErrorContract {
   readonly status: number
   readonly types: readonly string[]
-  readonly fields?: TermsByName
+  readonly fields?: ReturnType<typeof fieldContract>
 }
 
 export interface Contract {
@@ -127,7 +126,7 @@ const knownResourceParts = [
 
 export function contractOf(declaration: Declaration): Contract {
   const compiled = service(declaration) as Service
-  const { settings, resources, errors, places, quotas } = compiled
+  const { settings, resources, places, quotas } = compiled
   const all = [...resources].map(
     ([name, one]) => [name, resourceContract(one, compiled.resources, places, settings)] as const,
   )

@@ -515,6 +515,20 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
   // errors, scopes
   ['a type of error', A, B, { ...declared, errors: { 'credit-exceeded': { status: 409 } } }],
   [
+    'a member of an error',
+    A,
+    B,
+    { ...declared, errors: { full: { status: 409, fields: { limit: f.integer() } } } },
+    { ...declared, errors: { full: { status: 409 } } },
+  ],
+  [
+    'the kind of a member of an error',
+    B,
+    B,
+    { ...declared, errors: { full: { status: 409, fields: { limit: f.integer() } } } },
+    { ...declared, errors: { full: { status: 409, fields: { limit: f.text() } } } },
+  ],
+  [
     'the status of a type',
     B,
     B,

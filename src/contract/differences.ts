@@ -102,30 +102,15 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
       const says = `The error ${type} is gone. Consumers handle it.`
       return [makeDifference(place, 'breaking', says, 'Keep it.', 'error-changed')]
     }
-    const status =
-      had.status === has.status
-        ? []
-        : [
-            broken(
-              `The error ${type} has the status ${has.status} instead of ${had.status}.`,
-              `Leave it at ${had.status}.`,
-            ),
-          ]
-    const fields = fieldDifferences(`${place}.fields`, had.fields ?? {}, has.fields ?? {}, answeredOutput)
+    const all = fieldDifferences(`${place}.fields`, had.fields ?? {}, has.fields ?? {}, answeredOutput)
+    const statuses = `the status ${has.status} instead of ${had.status}`
+    if (had.status !== has.status) all.push(broken(`The error ${type} has ${statuses}.`, `Leave it at ${had.status}.`))
     const lost = had.types.filter((one) => !has.types.includes(one))
-    const added = has.types.filter((one) => !had.types.includes(one))
+    const added = has.types.filter((one) => !had.types.includes(one)).join(', ')
     if (lost.length > 0)
-      return [
-        ...[...status, ...fields],
-        broken(`The error ${type} is no ${lost.join(', ')} any more.`, `Leave it below ${lost[0]}.`),
-      ]
-    return added.length > 0
-      ? [
-          ...status,
-          ...fields,
-          makeDifference(place, 'additive', `The error ${type} is also one of ${added.join(', ')}.`),
-        ]
-      : [...status, ...fields]
+      all.push(broken(`The error ${type} is no ${lost.join(', ')} any more.`, `Leave it below ${lost[0]}.`))
+    else if (added !== '') all.push(makeDifference(place, 'additive', `The error ${type} is also one of ${added}.`))
+    return all
   })
 }
 

@@ -13,9 +13,9 @@ import {
   recordedRef,
 } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
-import { exampleIds, exampleInput } from '../bodies/example-body.ts'
+import { exampleInput } from '../bodies/example-body.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
-import { fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
+import { exampleIds, fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
@@ -120,18 +120,19 @@ function errorMembers({ types }: StatusRefusal, context: ResponseContext, { reso
   )
 }
 
-/** The further members of a type with the name that it has in the version. */
-function errorFieldsOf(type: string, { service, version }: ResponseContext): readonly InputField[] {
-  const [today = type] = [...version.errorNames].find(([, name]) => name === type) ?? []
-  return service.errorFields.get(today) ?? []
-}
+/** The name in the newest version of a type of errors. */
+const todaysType = (type: string, { errorNames }: ServedVersion): string =>
+  [...errorNames].find(([, name]) => name === type)?.[0] ?? type
+
+const errorFieldsOf = (type: string, { service, version }: ResponseContext): readonly InputField[] =>
+  service.errorFields.get(todaysType(type, version)) ?? []
 
 /** The declared examples of the types of a refusal, or else one of its first type. */
 function refusalExamples({ types }: StatusRefusal, context: ResponseContext, { resource }: Route): DocumentPart {
   const { service, version, schemas } = context
   const { errors: declared = {} } = service.declaration
   const examples = types.flatMap((type) => {
-    const message = declared[type]?.example
+    const message = declared[todaysType(type, version)]?.example
     const members = exampleInput(errorFieldsOf(type, context), resource, exampleIds(schemas))
     const value = { message, ...members, type, types: typeChain(version.errors, type) }
     return message === undefined ? [] : [[type, { summary: typeTitle(version.errors, type), value }] as const]

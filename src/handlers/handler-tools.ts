@@ -30,12 +30,7 @@ interface LaterOptions {
   readonly at?: string
 }
 
-/** The place of a refusal, its message, and the further members of its type of error. */
-interface RefusalDetails {
-  readonly pointer?: string
-  readonly message?: string
-  readonly fields?: Document
-}
+type Refusal = { readonly pointer?: string; readonly message?: string; readonly fields?: Document }
 
 /** A write that a handler has requested; the handler of that write runs afterwards. */
 export interface RequestedWrite {
@@ -197,7 +192,7 @@ export class HandlerTools {
   }
 
   /** Makes the refusal of the request with a declared type, for the handler to throw. */
-  readonly refuse = (type: string, { pointer, message, fields = {} }: RefusalDetails = {}): Problem => {
+  readonly refuse = (type: string, { pointer, message, fields = {} }: Refusal = {}): Problem => {
     const { types, readErrorFields } = this.#context
     if (!types.has(type))
       throw new HandlerFault(`It refuses with the type ${valueInWords(type)}, which is not declared in errors.`)

@@ -125,9 +125,11 @@ interface HandlerContext<D, Used> {
    */
   readonly refuse: <T extends ErrorName<D>>(
     type: T,
-    ...details: object extends ErrorFields<D, T>
-      ? [details?: RefusalDetails & { readonly fields?: ErrorFields<D, T> }]
-      : [details: RefusalDetails & { readonly fields: ErrorFields<D, T> }]
+    ...details: keyof ErrorFields<D, T> extends never
+      ? [details?: RefusalDetails]
+      : object extends ErrorFields<D, T>
+        ? [details?: RefusalDetails & { readonly fields?: ErrorFields<D, T> }]
+        : [details: RefusalDetails & { readonly fields: ErrorFields<D, T> }]
   ) => Error
 }
 

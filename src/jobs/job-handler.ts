@@ -34,17 +34,8 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
   const taken = new Set<string>()
   const fresh = () => {
     const rows = new RequestRows(sources, world.now())
-    const context = {
-      rows,
-      resources,
-      lists,
-      types,
-      readErrorFields,
-      caller,
-      account,
-      time: rows.time,
-      newId: world.newId,
-    }
+    const reads = { rows, resources, lists, time: rows.time }
+    const context = { ...reads, types, readErrorFields, caller, account, newId: world.newId }
     return new HandlerTools(context, null, undefined)
   }
   const { refuse, newId, caller: handlerCaller } = fresh().face

@@ -1,7 +1,7 @@
 /** Infer faults: wrong names and values in a declaration are errors of the type checker. Part 2, fields. */
 import type { Value } from '../fields/field.ts'
 import type { SummaryDeclaration } from '../fields/summary.ts'
-import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
+import type { Access, DeclaredQuota, ErrorDeclaration, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
 import type { HistoryDeclaration, OperationDeclaration } from './own-operations.ts'
 import type { PairDeclaration } from './references.ts'
@@ -31,9 +31,15 @@ type SoundDeclaration<D, Allowed> = {
       ? { readonly [P in keyof D[K]]: SoundPair<D, D[K][P]> }
       : K extends 'concepts'
         ? SoundFields<D, D[K]>
-        : K extends 'tiers'
-          ? { readonly [T in keyof D[K]]: { readonly [Q in keyof D[K][T]]: SoundQuota<Q, D[K][T][Q]> } }
-          : OnlyAllowed<K, D[K], Allowed>
+        : K extends 'errors'
+          ? { readonly [T in keyof D[K]]: SoundError<D, D[K][T]> }
+          : K extends 'tiers'
+            ? { readonly [T in keyof D[K]]: { readonly [Q in keyof D[K][T]]: SoundQuota<Q, D[K][T][Q]> } }
+            : OnlyAllowed<K, D[K], Allowed>
+}
+
+type SoundError<D, T> = {
+  readonly [M in keyof T]: M extends 'fields' ? SoundFields<D, T[M]> : OnlyAllowed<M, T[M], ErrorDeclaration>
 }
 
 /** A type of its own, so that a tuple is mapped to a tuple. */

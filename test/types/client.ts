@@ -15,7 +15,9 @@ import type { Equal, Proof } from './equal.ts'
 const api = service({
   name: 'shop',
   events: true,
-  errors: { 'credit-exceeded': { status: 402 } },
+  errors: {
+    'credit-exceeded': { status: 402, fields: { limit: f.decimal({ scale: 2 }), until: f.date({ optional: true }) } },
+  },
   versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } },
   settings: { list: { or: true } },
   scopes: { 'orders:read': 'Read orders', 'orders:ship': 'Ship orders' },
@@ -230,7 +232,9 @@ export function errors(error: unknown): string | undefined {
   if (error.type === 'credit-exeeded') return ''
   switch (error.type) {
     case 'credit-exceeded':
-      return String(error.status satisfies 402)
+      // @ts-expect-error: the error has no such field
+      if (error.body.limit === 5) return error.body.until ?? ''
+      return `${error.body.limit satisfies string} ${error.status satisfies 402}`
     case 'validation-failed':
       return error.errors.map(({ pointer, message }) => `${pointer} ${message}`).join(` ${error.status satisfies 400}`)
     case 'no-answer':

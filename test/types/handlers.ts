@@ -4,7 +4,10 @@ import type { Equal, Proof } from './equal.ts'
 
 const shop = service({
   name: 'shop',
-  errors: { 'order-empty': { parents: ['conflict'], status: 409 } },
+  errors: {
+    'order-empty': { parents: ['conflict'], status: 409 },
+    'too-many': { status: 409, fields: { most: f.integer(), until: f.date({ optional: true }) } },
+  },
   resources: {
     products: { fields: { name: f.text({ filter: true }), stock: f.integer({ sort: true }) }, access: 'public' },
     orders: {
@@ -86,6 +89,13 @@ shop.handlers(
         await list('products', { sort: 'name' })
         // @ts-expect-error: there is no such type of error
         refuse('order-full')
+        refuse('too-many', { pointer: '/total', fields: { most: 5 } })
+        // @ts-expect-error: its field is missing
+        refuse('too-many')
+        // @ts-expect-error: the type of its field does not fit
+        refuse('too-many', { fields: { most: 'five' } })
+        // @ts-expect-error: it has no such field
+        refuse('order-empty', { fields: { most: 5 } })
         // @ts-expect-error: there is no such transition
         move('orders', id, 'returns')
         // @ts-expect-error: its input is missing
