@@ -2,6 +2,7 @@
 import type { DocumentPart } from '../bodies/components.ts'
 import { statusTitle } from '../describe/errors.ts'
 import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
+import type { InputField } from '../resources/machine.ts'
 import type { Service } from '../service.ts'
 import { html, inline, type Markup } from './markup.ts'
 import { documentOperations, refusalsOfOperation, typeLinks } from './operation-part.ts'
@@ -11,7 +12,7 @@ import { resolver } from './schema-text.ts'
 
 /** The page of a type, or of all types if it is null. `document` describes the newest version. */
 export function problemPage(
-  { name, pages, declaration: { errors = {} } }: Service,
+  { name, pages, declaration: { errors = {} }, errorFields }: Service,
   types: Catalogue,
   document: DocumentPart,
   type: string | null,
@@ -23,7 +24,14 @@ export function problemPage(
     main:
       type === null
         ? allTypes(types, pages.problems, textOf)
-        : oneType(type, { types, document, pages, textOf, example: errors[type]?.example }),
+        : oneType(type, {
+            types,
+            document,
+            pages,
+            textOf,
+            example: errors[type]?.example,
+            fields: errorFields.get(type) ?? [],
+          }),
     sends: false,
   })
 }
@@ -40,9 +48,12 @@ interface TypeContext {
   readonly textOf: TextOf
   /** A message of the type, if the service declares one. */
   readonly example: string | undefined
+  /** The further members of the type. R160. */
+  readonly fields: readonly InputField[]
 }
 
-function oneType(type: string, { types, document, pages: { docs, problems }, textOf, example }: TypeContext): Markup {
+function oneType(type: string, { types, document, pages, textOf, example, fields }: TypeContext): Markup {
+  const { docs, problems } = pages
   const resolve = resolver(document)
   const status = typeStatus(types, type)
   const [, ...above] = typeChain(types, type)
@@ -55,6 +66,7 @@ function oneType(type: string, { types, document, pages: { docs, problems }, tex
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>
 <p>${inline(textOf(nearest) ?? '')}</p>
 ${example !== undefined && html`<p>For example: “${example}”</p>`}
+${fields.length > 0 && html`<h2>Members</h2><dl>${fields.map(({ name, field: { kind, options } }) => html`<div><dt><code>${name}</code> <span>${kind}</span></dt><dd>${inline(options.description ?? '')}</dd></div>`)}</dl>`}
 ${above.length > 0 && html`<h2>More general</h2><p>A client that does not know this type acts on the first of these that it knows: ${typeLinks(above, problems)}.</p>`}
 ${below.length > 0 && html`<h2>More special</h2><p>${typeLinks(below, problems)}.</p>`}
 ${operations.length > 0 && html`<h2>Operations that answer it</h2><ul>${operations.map(({ operationId, method, path, summary }) => html`<li><a href="${docs}#${operationId}">${summary}</a> <code>${method} ${path}</code></li>`)}</ul>`}`

@@ -15,7 +15,7 @@ const bank = service({
       fields: {
         missingMoney: f.concept('money'),
         accounts: f.list(f.ref('accounts')),
-        reason: f.enum(['limit', 'block'], { default: 'limit' }),
+        reason: f.enum(['limit', 'block'], { default: 'limit', description: 'Why it is refused.' }),
         until: f.date({ optional: true }),
       },
     },
@@ -91,6 +91,11 @@ doors('errors with fields', bank, (door) => {
       const { status, json } = await pay({ wrong })
       assert.deepEqual([status, json.type, json.reason], [500, 'internal-error', undefined], wrong)
     }
+  })
+
+  spec('R214', 'the page of the type has them', async () => {
+    const { text } = await door.send('GET', '/problems/credit-exceeded', { headers: { accept: 'text/html' } })
+    assert.match(text, /<code>reason<\/code> <span>enum<\/span><\/dt><dd>Why it is refused\./)
   })
 
   spec('R215', 'the description has them with their answers, and its example', async () => {
