@@ -28,7 +28,7 @@ export const timestamp: FieldKind = {
     momentCheck(
       field,
       (value) => timestampText(value, settings.dates.acceptOffsets),
-      'a date-time in UTC, as "2026-01-31T09:30:00Z"',
+      `a date-time ${settings.dates.acceptOffsets ? 'with its offset' : 'in UTC'}, as "2026-01-31T09:30:00Z"`,
     ),
   terms: ({ options }, { settings }) =>
     boundTerms(options, (text) => timestampText(text, settings.dates.acceptOffsets)),

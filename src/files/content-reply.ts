@@ -10,11 +10,19 @@ import { dispositionOf } from './file-name.ts'
 import { fileTag } from './file-tag.ts'
 import { extensionOf, mayShowInline } from './file-types.ts'
 
+interface ContentTerms {
+  readonly name: string
+  readonly tagged: boolean
+  readonly timeout: number
+  /** The refusal if the content was removed; without it, a missing content is a failure. */
+  readonly removed?: Problem
+}
+
 /** The answer with a content. `name` is the file name if the file was uploaded without one. */
 export function contentReply(
   member: FileMember,
   { call, world }: Pick<Intent, 'call' | 'world'>,
-  { name, tagged, timeout }: { readonly name: string; readonly tagged: boolean; readonly timeout: number },
+  { name, tagged, timeout, removed }: ContentTerms,
 ): Reply {
   const { length, type } = member
   const kind = mayShowInline(type) ? 'inline' : 'attachment'
@@ -34,7 +42,9 @@ export function contentReply(
   const fullReply: Reply = { status: 200, headers, body: null, stream: streamOf({ from: 0, end: length }) }
   const part = async (): Promise<Reply> => {
     const range = rangeOf(call, length, headers.ETag)
-    if ((await lengthIn(world.contents as ContentStore, member.href)) !== length)
+    const stored = await lengthIn(world.contents as ContentStore, member.href)
+    if (stored === null && removed) throw removed
+    if (stored !== length)
       throw new Error(`The content ${member.href} is missing or incomplete. \`bylaw doctor\` lists all such files.`)
     if (range === null) return fullReply
     const { from, end } = range

@@ -4,6 +4,7 @@ import { absentItem, admitPresent, type EndpointContext, itemKey, itemRead, mayR
 import { presentItem } from '../endpoints/present-item.ts'
 import { judgeWrite } from '../endpoints/state-refusal.ts'
 import { updatePlanner, writeItemRoute } from '../endpoints/write-item.ts'
+import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
@@ -69,6 +70,10 @@ const replyTerms = ({ resource: { settings } }: EndpointContext, { segment }: Se
   ...{ name: segment, tagged: settings.etag.mode !== 'off', timeout: settings.limits.writeTimeout },
 })
 
+/** A sweep removes contents of revisions that were to go when they were replaced, even if `history.retention` is longer now. */
+const removedContent = ({ name }: ServedFile, id: string): Problem =>
+  new Problem('resource-not-found', `The ${name} of this revision of ${id} is not kept any more.`)
+
 /** The content that an item had at a revision: revisions keep theirs. R237. */
 function readRevisionRoute(context: EndpointContext, file: ServedFile, revision: Route): Route {
   const { about, answersPatch, ...own } = revision
@@ -87,7 +92,8 @@ function readRevisionRoute(context: EndpointContext, file: ServedFile, revision:
       const [current] = (outcome as RevisionPage).revisions
       const member = current ? fileIn(file, current.event) : null
       if (member === null) throw missingFile(context.resource, file, intent.key.id)
-      return contentReply(member, intent, replyTerms(context, file))
+      const removed = removedContent(file, intent.key.id)
+      return contentReply(member, intent, { ...replyTerms(context, file), removed })
     },
     about: {
       ...described,

@@ -26,6 +26,22 @@ function countedContents(): ContentStore & { readonly names: Set<string> } {
 
 for (const [name, make] of places)
   describe(name, () => {
+    test('R237: a content of a revision that was removed before a longer retention is 404', async (t) => {
+      const [place, contents] = [await make(t), countedContents()]
+      const kept = (retention: string) => shop({ invoice: f.file() }, { history: { read: 'public', retention } })
+      const before = await fileNode(kept('P3D'), place, contents)
+      const { id } = (await (await before.send('POST', '/orders', {})).json()) as { id: string }
+      for (let i = 0; i < 2; i++) await before.send('PUT', `/orders/${id}/invoice`, Buffer.from(`%PDF-1.${i}`))
+      await before.close()
+      const after = await fileNode(kept('P30D'), place, contents)
+      await after.sweep(5)
+      const statuses = []
+      for (const revision of [2, 3])
+        statuses.push((await after.send('GET', `/orders/${id}/revisions/${revision}/invoice`)).status)
+      assert.deepEqual([statuses, after.errors], [[404, 200], []])
+      await after.close()
+    })
+
     test('R193: a file can be declared later, renamed, and dropped', async (t) => {
       const place = await make(t)
       const contents = countedContents()
