@@ -13,6 +13,7 @@ import {
   toCase,
   toKebab,
   verbIn,
+  withArticle,
 } from './naming.ts'
 
 const pairs =
@@ -25,6 +26,14 @@ const pairs =
   canvases canvas, menus menu, taxis taxi, calories calorie, leaves leaf, lenses lens, toes toe, canoes canoe, ties tie`
     .split(',')
     .map((pair) => pair.trim().split(' ') as [many: string, one: string])
+
+test('a title with its article', () => {
+  const titles =
+    'a customer, an order line, a user, a unit, an umbrella, a URL, an hour, an SMS, a VIP order, a euro, an item'
+  for (const expected of titles.split(', '))
+    assert.equal(withArticle(expected.slice(expected.indexOf(' ') + 1)), expected)
+  assert.equal(withArticle('Order line'), 'an order line')
+})
 
 test('the singular of a plural', () => {
   for (const [many, one] of pairs) assert.equal(singularOf(many), one, many)

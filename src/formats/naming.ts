@@ -143,9 +143,20 @@ export const titleInSentence = (title: string): string =>
 /** The name of a resource or an operation within a sentence: `order-lines` is `order lines`. */
 export const nameInSentence = (name: string): string => name.replaceAll('-', ' ')
 
-/** A title with its article: `an order line`, `a user`, `a VIP order`. */
-export const withArticle = (title: string): string =>
-  `${/^(?!eu|one|uni|us[aeiou]|ut[aeiou])[aeiou]|^(?:hour|honest|honou?r)/i.test(title) ? 'an' : 'a'} ${titleInSentence(title)}`
+/** Words that begin with a vowel in writing or in speech, but not in both. */
+const startsLikeConsonant = /^(?:eu|one|uni|url|us[aeiou]|ut[aeiou])/i
+const startsLikeVowel = /^(?:[aeiou]|hour|honest|honou?r)/i
+/** Abbreviations whose first letter is spoken with a vowel: `an SMS`. */
+const spelledWithVowel = /^[AEFHILMNORSX]\p{Lu}/u
+
+/** A title with its article: `an order line`, `a user`, `a VIP order`, `an SMS`. */
+export function withArticle(title: string): string {
+  const isSpelled = /^\p{Lu}{2}/u.test(title)
+  const isVowel = isSpelled
+    ? spelledWithVowel.test(title)
+    : startsLikeVowel.test(title) && !startsLikeConsonant.test(title)
+  return `${isVowel ? 'an' : 'a'} ${titleInSentence(title)}`
+}
 
 /** The most similar name, for a suggestion in a message; undefined if none is similar enough. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
