@@ -46,7 +46,7 @@ import type {
   VersionName,
 } from './resources/infer.ts'
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
-import { type InputField, inputFields } from './resources/machine.ts'
+import type { InputField } from './resources/machine.ts'
 import type { Pairs } from './resources/references.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { declaredEventTypes } from './resources/resource-collection.ts'
@@ -424,15 +424,6 @@ const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }
   ...fileMakers(resources),
 ]
 
-/** The further members of the declared types of errors. */
-function errorFieldsOf(
-  { errors = {}, concepts = {} }: Declaration,
-  resources: ReadonlyMap<string, Resource>,
-): Service['errorFields'] {
-  const [{ rules }] = [...resources.values()] as [Resource, ...Resource[]]
-  return new Map(Object.entries(errors).map(([type, { fields = {} }]) => [type, inputFields(fields, concepts, rules)]))
-}
-
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
   const declaration = { ...declared, resources: withServiceFields(declared) }
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
@@ -457,7 +448,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     settings,
     resources,
     writer,
-    ...{ errors: extendCatalogue(declaration.errors ?? {}), errorFields: errorFieldsOf(declaration, resources) },
+    ...{ errors: extendCatalogue(declaration.errors ?? {}), errorFields: newest.errorFields },
     events: addFormerActions(scopes),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(editions.map((one) => [one.label, one])),

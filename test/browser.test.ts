@@ -81,6 +81,19 @@ describe('pages in a browser', { skip: without('chromium') }, () => {
     await close()
   })
 
+  test('the page scrolls, and the contents follow the reader where they stand beside it', async () => {
+    for (const width of [360, 1300]) {
+      const { page, errors, close } = await opened('/docs', { viewport: { width, height: 800 } })
+      await page.locator('#errors').evaluate((one) => one.scrollIntoView())
+      const current = page.locator('.contents [aria-current]')
+      await page.locator('.contents [aria-current][href="#errors"]').waitFor({ state: 'attached', timeout: 10_000 })
+      const place = (await page.locator('#errors').evaluate((one) => one.getBoundingClientRect().top)) as number
+      assert.deepEqual([await current.count(), errors], [1, []])
+      assert.ok(Math.abs(place) < 100, `${width} px: the heading is at ${place}`)
+      await close()
+    }
+  })
+
   test('a request is sent from the page with the keyboard alone, and its answer is shown', async () => {
     const { page, errors, close } = await opened('/docs')
     const open = page.locator('summary', { hasText: 'Send this request' }).first()

@@ -65,8 +65,13 @@ table('error types', [
   ['a name that is taken', () => saying({ errors: { conflict: { status: 409 } } }), 'errors.conflict', 'already'],
   [
     'fields of an error with the names of members of all errors',
-    () => saying({ errors: { full: { status: 409, fields: { title: f.text(), oldId: f.text(), limit: f.text() } } } }),
-    'errors.full.fields.title, errors.full.fields.oldId',
+    () =>
+      saying({
+        errors: {
+          full: { status: 409, fields: { title: f.text(), oldId: f.text(), line: f.text(), limit: f.text() } },
+        },
+      }),
+    'errors.full.fields.title, errors.full.fields.oldId, errors.full.fields.line',
     'already',
   ],
   [

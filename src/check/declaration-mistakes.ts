@@ -202,9 +202,9 @@ function checkErrorFields(path: DeclarationPath, fields: unknown, context: Decla
     report(context, [...path, name], `Errors have a member \`${name}\` already.`, 'Write another name.')
 }
 
-/** Whether errors of any type have this member, in one of their two forms. */
+/** Whether errors have this member already, in one of their two forms or in the report of an import. */
 const isErrorMember = (name: string): boolean =>
-  /^(?:message|types?|cause|errors|in|pointer|name|scope|title|status|detail|instance|(?:request|old)_?id|violated_?policies)$/i.test(
+  /^(?:message|types?|cause|errors|in|pointer|name|scope|line|created|existing|failed|title|status|detail|instance|(?:request|old)_?id|violated_?policies)$/i.test(
     name,
   )
 

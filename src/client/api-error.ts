@@ -1,7 +1,7 @@
 /** API error: what a call is rejected with, discriminated by `type`. Part 7, errors. */
 import type { ErrorStatuses } from '../errors/catalogue.ts'
 import type { DeclarationOf, Get } from '../resources/infer.ts'
-import type { ErrorFields } from '../resources/infer-actions.ts'
+import type { AnsweredErrorFields } from '../resources/infer-actions.ts'
 
 /** One of several mistakes in a request. */
 export interface ApiErrorPart {
@@ -96,7 +96,7 @@ type Statuses<D> = ErrorStatuses & OwnStatuses & DeclaredStatuses<D>
 
 /** The body of an error; where its type is declared with fields, with these. */
 type ErrorBody<D, T> = Readonly<Record<string, unknown>> &
-  (T extends keyof Get<D, 'errors'> ? Readonly<ErrorFields<D, T>> : unknown)
+  (T extends keyof Get<D, 'errors'> ? AnsweredErrorFields<D, T> : unknown)
 
 /** The errors of a service: those of the catalogue, those that it declares, and those of the client. */
 export type ErrorOf<S> = {

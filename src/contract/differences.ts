@@ -102,7 +102,10 @@ function errorDifferences(before: Contract, after: Contract): Difference[] {
       const says = `The error ${type} is gone. Consumers handle it.`
       return [makeDifference(place, 'breaking', says, 'Keep it.', 'error-changed')]
     }
-    const all = fieldDifferences(`${place}.fields`, had.fields ?? {}, has.fields ?? {}, answeredOutput)
+    // No change of a version converts the fields of an error.
+    const mend = 'Leave it as it was, or declare a new type of error.'
+    const ofFields = fieldDifferences(`${place}.fields`, had.fields ?? {}, has.fields ?? {}, answeredOutput)
+    const all = ofFields.map((one): Difference => (one.weight === 'breaking' ? { ...one, what: 'fixed', mend } : one))
     const statuses = `the status ${has.status} instead of ${had.status}`
     if (had.status !== has.status) all.push(broken(`The error ${type} has ${statuses}.`, `Leave it at ${had.status}.`))
     const lost = had.types.filter((one) => !has.types.includes(one))

@@ -19,7 +19,7 @@ import { exampleIds, fieldSchema, type SchemaContext } from '../bodies/schemas.t
 import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
-import type { InputField } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { refusalContent, repeatTypes, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
@@ -65,13 +65,19 @@ function alikeRef(context: ResponseContext): ComponentRef {
         .map((refusal) => ({ ...refusal, headers: refusalHeaders(refusal, route) })),
     ),
   )
+  const [resource] = [...version.resources.values()] as [Resource, ...Resource[]]
   const byStatus = [...Map.groupBy(all, ({ status }) => status)].toSorted(([a], [b]) => a - b)
   const statuses = byStatus.map(([status]) => status).join(', ')
   const types = byStatus.flatMap(([, own]) => [...new Set(own.flatMap((one) => one.types))].toSorted())
   return schemas.components.put('responses', ['Error4XX'], {
     description: `The request itself is refused, whatever it asks for: ${statuses}. 413 and 415 are for content.`,
     ...headers(all.flatMap((one) => one.headers)),
-    content: refusalContent({ types, violations: [], repeats: false }, false, refusalExample(types, version)),
+    content: refusalContent(
+      { types, violations: [], repeats: false },
+      false,
+      refusalExamples(types, context, resource),
+      errorMembers(types, context, resource),
+    ),
   })
 }
 
@@ -82,9 +88,9 @@ function refusalRef(context: ResponseContext, refusal: StatusRefusal, route: Rou
   // An import of which every line is wrong is refused with its report; other refusals of an import have other errors, or none.
   const { errors, ...counts } = importMembers
   const reported = { ...counts, errors: { items: { properties: errors.items.properties } } }
-  const declared = errorMembers(refusal, context, route)
+  const declared = errorMembers(refusal.types, context, route.resource)
   const more = route.importing && refusal.status === 400 ? { ...declared, ...reported } : declared
-  const content = refusalContent(refusal, minimal, refusalExamples(refusal, context, route), more)
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal.types, context, route.resource), more)
   const part = { description: statusTitle(refusal.status), ...headers(refusalHeaders(refusal, route)), content }
   const key = JSON.stringify(part)
   const ref = refusals.get(key) ?? schemas.components.put('responses', refusalNames(refusal, route), part)
@@ -108,9 +114,9 @@ function refusalNames({ status, types }: StatusRefusal, { resource, about, most 
 }
 
 /** The further members of the declared types of a refusal. A member of several types has a value of one of them. R160. */
-function errorMembers({ types }: StatusRefusal, context: ResponseContext, { resource }: Route): DocumentPart {
+function errorMembers(types: readonly string[], context: ResponseContext, resource: Resource): DocumentPart {
   const all = types.flatMap((type) =>
-    Object.entries(bodySchemas(resource, errorFieldsOf(type, context), 'answered', context.schemas)),
+    Object.entries(bodySchemas(resource, context.version.errorFields.get(type) ?? [], 'answered', context.schemas)),
   )
   const schemasOf = (own: readonly (readonly [string, unknown])[]) => [
     ...new Map(own.map(([, schema]) => [JSON.stringify(schema), schema as object])).values(),
@@ -124,16 +130,13 @@ function errorMembers({ types }: StatusRefusal, context: ResponseContext, { reso
 const todaysType = (type: string, { errorNames }: ServedVersion): string =>
   [...errorNames].find(([, name]) => name === type)?.[0] ?? type
 
-const errorFieldsOf = (type: string, { service, version }: ResponseContext): readonly InputField[] =>
-  service.errorFields.get(todaysType(type, version)) ?? []
-
 /** The declared examples of the types of a refusal, or else one of its first type. */
-function refusalExamples({ types }: StatusRefusal, context: ResponseContext, { resource }: Route): DocumentPart {
+function refusalExamples(types: readonly string[], context: ResponseContext, resource: Resource): DocumentPart {
   const { service, version, schemas } = context
   const { errors: declared = {} } = service.declaration
   const examples = types.flatMap((type) => {
     const message = declared[todaysType(type, version)]?.example
-    const members = exampleInput(errorFieldsOf(type, context), resource, exampleIds(schemas))
+    const members = exampleInput(version.errorFields.get(type) ?? [], resource, exampleIds(schemas))
     const value = { message, ...members, type, types: typeChain(version.errors, type) }
     return message === undefined ? [] : [[type, { summary: typeTitle(version.errors, type), value }] as const]
   })

@@ -218,6 +218,8 @@ export interface ServedVersion {
   /** The methods of all its endpoints. */
   readonly methods: string
   readonly errors: Catalogue
+  /** The further members of declared types of errors, by the names of the version. R160. */
+  readonly errorFields: ReadonlyMap<string, readonly InputField[]>
   /** The version's names of current error types. */
   readonly errorNames: ReadonlyMap<string, string>
 }

@@ -29,7 +29,7 @@ const pairs =
 
 test('a title with its article', () => {
   const titles =
-    'a customer, an order line, a user, a unit, an umbrella, a URL, an hour, an SMS, a VIP order, a euro, an item'
+    'a customer, an order line, a user, a unit, an umbrella, a URL, an hour, an SMS, a VIP order, a euro, an item, a UUID, an uninstall, a ukulele'
   for (const expected of titles.split(', '))
     assert.equal(withArticle(expected.slice(expected.indexOf(' ') + 1)), expected)
   assert.equal(withArticle('Order line'), 'an order line')

@@ -144,7 +144,7 @@ export const titleInSentence = (title: string): string =>
 export const nameInSentence = (name: string): string => name.replaceAll('-', ' ')
 
 /** Words that begin with a vowel in writing or in speech, but not in both. */
-const startsLikeConsonant = /^(?:eu|one|uni|url|us[aeiou]|ut[aeiou])/i
+const startsLikeConsonant = /^(?:eu|one|uni(?![mn])|u[ku]|ur[il]|us[aeiou]|ut[aeiou])/i
 const startsLikeVowel = /^(?:[aeiou]|hour|honest|honou?r)/i
 /** Abbreviations whose first letter is spoken with a vowel: `an SMS`. */
 const spelledWithVowel = /^[AEFHILMNORSX]\p{Lu}/u

@@ -221,7 +221,9 @@ function answerExample({ responses, tags: [resource] }: PageOperation, context: 
   })
   const [first] = answers
   if (first === undefined) return null
-  const read = operations.find(({ operationId }) => operationId === `${resource}.get`)
+  const read = operations.find(
+    ({ method, path, tags }) => method === 'GET' && tags[0] === resource && path.endsWith('}'),
+  )
   const self = read && requestOf(read, context).path
   const example = JSON.stringify(answerExampleOf(first.schema, resolve, self), null, 2)
   return html`<div><h4>Answer ${first.status}</h4><pre>${example}</pre></div>`

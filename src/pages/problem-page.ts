@@ -8,16 +8,21 @@ import { html, inline, type Markup } from './markup.ts'
 import { documentOperations, refusalsOfOperation, typeLinks } from './operation-part.ts'
 import { framedPage } from './page-frame.ts'
 import { problemTexts } from './problem-texts.ts'
-import { resolver } from './schema-text.ts'
+import { resolver, valueCodes } from './schema-text.ts'
 
 /** The page of a type, or of all types if it is null. `document` describes the newest version. */
 export function problemPage(
-  { name, pages, declaration: { errors = {} }, errorFields }: Service,
+  { name, pages, declaration: { errors = {} }, errorFields, editions }: Service,
   types: Catalogue,
   document: DocumentPart,
   type: string | null,
 ): string {
-  const textOf = (one: string): string | undefined => errors[one]?.description ?? problemTexts[one]
+  const renamed = new Map(
+    [...editions.values()].flatMap(({ errorNames }) => [...errorNames].map(([now, old]) => [old, now])),
+  )
+  const newest = (one: string) => renamed.get(one) ?? one
+  const textOf = (one: string): string | undefined => errors[newest(one)]?.description ?? problemTexts[one]
+  const declared = type === null ? undefined : errors[newest(type)]
   return framedPage({
     title: `${type === null ? 'Error types' : typeTitle(types, type)}: ${name}`,
     header: html`<p class="name"><a href="${pages.docs}">${name}</a></p><p><a href="${pages.problems}">All error types</a></p>`,
@@ -29,8 +34,8 @@ export function problemPage(
             document,
             pages,
             textOf,
-            example: errors[type]?.example,
-            fields: errorFields.get(type) ?? [],
+            example: declared?.example,
+            fields: errorFields.get(newest(type)) ?? [],
           }),
     sends: false,
   })
@@ -66,7 +71,7 @@ function oneType(type: string, { types, document, pages, textOf, example, fields
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>
 <p>${inline(textOf(nearest) ?? '')}</p>
 ${example !== undefined && html`<p>For example: “${example}”</p>`}
-${fields.length > 0 && html`<h2>Members</h2><dl>${fields.map(({ name, field: { kind, options } }) => html`<div><dt><code>${name}</code> <span>${kind}</span></dt><dd>${inline(options.description ?? '')}</dd></div>`)}</dl>`}
+${fields.length > 0 && html`<h2>Members</h2><dl>${fields.map(({ name, field: { kind, options, values } }) => html`<div><dt><code>${name}</code> <span>${kind}${options.optional && ' or null'}</span></dt><dd>${inline(options.description ?? '')}</dd>${values && html`<dd>One of ${valueCodes(values)}.</dd>`}</div>`)}</dl>`}
 ${above.length > 0 && html`<h2>More general</h2><p>A client that does not know this type acts on the first of these that it knows: ${typeLinks(above, problems)}.</p>`}
 ${below.length > 0 && html`<h2>More special</h2><p>${typeLinks(below, problems)}.</p>`}
 ${operations.length > 0 && html`<h2>Operations that answer it</h2><ul>${operations.map(({ operationId, method, path, summary }) => html`<li><a href="${docs}#${operationId}">${summary}</a> <code>${method} ${path}</code></li>`)}</ul>`}`

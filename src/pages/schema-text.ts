@@ -101,11 +101,11 @@ const bounds: readonly (readonly [keyword: string, text: (value: unknown) => str
 
 const mostInline = 12
 
-/** The pattern of ids, which have a prefix and 26 random characters. */
+/** The pattern of ids, which have a prefix and 26 characters. */
 const idPattern = /^\^(\w+_)\[0-7\]/
 
 /** Whether the pattern of a schema says something that its format or description does not. */
-const isToldByPattern = ({ pattern, format, description }: Schema): boolean =>
+const saysMoreByPattern = ({ pattern, format, description }: Schema): boolean =>
   pattern !== undefined && format === undefined && description === undefined && !idPattern.test(pattern)
 
 /** The bounds, values, default and description of a schema. */
@@ -126,7 +126,7 @@ export function schemaNotes(part: Schema, resolve: ResolvePart): Markup[] {
     ...(listed ? [valuesNote(listed, schema.component)] : []),
     ...(typeof target === 'string' ? [html`Refers to <a href="#resource-${target}">${target}</a>.`] : []),
     ...(prefix === undefined ? [] : [html`Begins with <code>${prefix}</code>.`]),
-    ...(isToldByPattern(schema) && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
+    ...(saysMoreByPattern(schema) && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
     ...(schema.default === undefined ? [] : [html`Default: <code>${JSON.stringify(schema.default)}</code>`]),
     ...(inside && !inside.properties ? schemaNotes(inside, resolve).map((note) => html`Each: ${note}`) : []),
   ]
@@ -164,6 +164,15 @@ export const exampleOf = (part: Schema, resolve: ResolvePart, name?: string): un
 export const answerExampleOf = (part: Schema, resolve: ResolvePart, self: string | undefined): unknown =>
   exampleValue(part, { resolve, isAnswer: true, self })
 
+/** A schema with the properties of all its parts. */
+function merged(part: Schema, resolve: ResolvePart): Schema {
+  const { allOf = [], ...own } = resolve(part)
+  const parts = allOf.map((one) => merged(one, resolve))
+  const all = [...parts, own]
+  const properties = Object.assign({}, ...all.map((one) => one.properties))
+  return { ...Object.assign({}, ...all), ...(Object.keys(properties).length > 0 && { properties }) }
+}
+
 /** The members of a list that say whether more pages follow: the example is the only page. */
 const isOnlyPage = /^has_?more$|^(?:next|prev)_?cursor$/i
 
@@ -177,7 +186,7 @@ interface ExampleContext {
 /** A value that fits the schema as far as it can be guessed; declared examples come first. */
 function exampleValue(part: Schema, context: ExampleContext, name = 'text'): unknown {
   const { resolve } = context
-  const { schema, nullable } = withoutNull(part, resolve)
+  const { schema, nullable } = withoutNull(merged(part, resolve), resolve)
   const { examples, type, items, enum: values, anyOf, const: only, minimum, minItems } = schema
   if (name === '_links' && context.self !== undefined) return { self: context.self }
   if (context.isAnswer && isOnlyPage.test(name)) return nullable ? null : false

@@ -54,23 +54,28 @@ for (const one of document.querySelectorAll('.op')) {
   })
   one.querySelector('.code').append(details)
 }
-for (const one of document.querySelectorAll('.code h4')) {
-  const copy = make('button', { className: 'copy', type: 'button' }, 'Copy')
+// Only pages from HTTPS or from this machine may write to the clipboard.
+for (const one of navigator.clipboard ? document.querySelectorAll('.code > div') : []) {
+  const copy = make('button', { className: 'copy', type: 'button', ariaLive: 'polite' }, 'Copy')
   copy.addEventListener('click', async () => {
-    const shown = [...one.parentElement.querySelectorAll('pre')].find((pre) => pre.offsetParent !== null)
+    const shown = [...one.querySelectorAll('pre')].find((pre) => pre.offsetParent !== null)
     await navigator.clipboard.writeText(shown.textContent)
     copy.textContent = 'Copied'
+    setTimeout(() => { copy.textContent = 'Copy' }, 2000)
   })
-  one.append(copy)
+  one.querySelector('h4').after(copy)
 }
-const links = new Map([...document.querySelectorAll('.contents a')].map((one) => [one.hash.slice(1), one]))
+const contents = document.querySelector('.contents')
+const links = new Map([...contents.querySelectorAll('a')].map((one) => [one.hash.slice(1), one]))
 const parts = [...links.keys()].map((id) => document.getElementById(id))
 const seen = new IntersectionObserver(() => {
   const above = parts.filter((one) => one.getBoundingClientRect().top < innerHeight / 4)
   for (const one of links.values()) one.removeAttribute('aria-current')
   const link = links.get((above.at(-1) ?? parts[0]).id)
   link.setAttribute('aria-current', 'location')
-  link.scrollIntoView({ block: 'nearest' })
+  const { top, bottom } = link.getBoundingClientRect()
+  // On a narrow screen the contents are a part of the page, which must not scroll back to them.
+  if (contents.scrollHeight > contents.clientHeight && (top < 0 || bottom > innerHeight)) contents.scrollTop = link.offsetTop - innerHeight / 2
 }, { rootMargin: '0px 0px -75% 0px' })
 for (const one of parts) seen.observe(one)
 `

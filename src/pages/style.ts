@@ -17,7 +17,7 @@ header p,header ul,header fieldset{margin:0;padding:0;border:0}
 .name a{color:inherit;text-decoration:none;font-size:1.1rem}
 .name span{color:var(--soft);font-weight:400}
 .versions{display:flex;gap:.75rem;list-style:none}
-.versions 
+.versions [aria-current]{color:inherit;font-weight:600;text-decoration:none}
 .languages{display:flex;border-radius:6px}
 .languages legend,.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .languages label{padding:.2rem .7rem;border:1px solid var(--soft);margin-left:-1px;cursor:pointer;font-size:.9rem}
@@ -52,8 +52,9 @@ summary{cursor:pointer;padding:.25rem 0}
 .route b{font:700 .75rem/1 ui-monospace,SFMono-Regular,Menlo,monospace;color:var(--post);border:1px solid;border-radius:5px;padding:.35em .6em}
 .GET,.QUERY,.route .GET,.route .QUERY{color:var(--get)}.POST{color:var(--post)}.PUT,.PATCH,.route .PUT,.route .PATCH{color:var(--put)}.DELETE,.route .DELETE{color:var(--delete)}
 .op{border-top:1px solid var(--line);margin-top:2.5rem;padding-top:.5rem}
-.code h4{display:flex;justify-content:space-between;align-items:baseline;margin-top:1rem}
-.copy{font-size:.75rem;padding:.1rem .5rem;text-transform:none;letter-spacing:0}
+.code h4{margin-top:1rem}
+.code div{position:relative}
+.copy{position:absolute;top:0;right:0;font-size:.75rem;padding:.1rem .5rem}
 body:has(#in-curl:checked) :is(.TypeScript,.Python),body:has(#in-TypeScript:checked) :is(.curl,.Python),body:has(#in-Python:checked) :is(.curl,.TypeScript){display:none}
 .scroll{overflow-x:auto}
 svg path,svg rect{fill:none;stroke:var(--soft)}

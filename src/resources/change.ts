@@ -26,6 +26,7 @@ import {
   type ValueMap,
   withEmbedsBefore,
   without,
+  withoutReferences,
 } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 import {
@@ -169,7 +170,9 @@ export function declarationAt<D extends VersionedDeclaration>(
   if (at !== declaration)
     at = { ...at, resources: mapMembers(at.resources, (own) => withoutStoredParts(own, unchanged)) }
   const ended = changes.filter((one) => one.ends && majorOf(one.version) <= major).map(({ resource }) => resource)
-  return (ended.length === 0 ? at : { ...at, resources: withoutResources(at.resources, ended) }) as D
+  const shown =
+    ended.length === 0 ? at : withKnownReferences({ ...at, resources: withoutResources(at.resources, ended) })
+  return shown as D
 }
 
 /** Without what concerns rows as they are stored, which only the newest version says. A resource that has not changed since stays the same object. */
@@ -191,24 +194,43 @@ const withoutResources = (all: VersionedDeclaration['resources'], names: readonl
 
 /** The declaration before a change. */
 export const declarationBefore = (after: VersionedDeclaration, change: Change): VersionedDeclaration =>
-  withEmbedsBefore(withoutChange(after, change), after, change)
+  withErrorsBefore(withEmbedsBefore(withoutChange(after, change), after, change), change)
+
+/** Gives the types of errors and the resources that their fields refer to the names before the change. */
+function withErrorsBefore(before: VersionedDeclaration, change: Change): VersionedDeclaration {
+  const { errors, was, resource } = change
+  if (!before.errors || (!errors && was === undefined && !change.begins)) return before
+  const repointed = mapMembers(underOldNames(before.errors, errors ?? {}), ({ fields, ...own }) =>
+    fields ? { ...own, fields: repointFields(fields, resource, was ?? resource) } : own,
+  )
+  return withKnownReferences({ ...before, errors: repointed })
+}
+
+/** A reference of an error to a resource that a version does not have is a text there. */
+function withKnownReferences(declaration: VersionedDeclaration): VersionedDeclaration {
+  const { errors, resources } = declaration
+  if (!errors) return declaration
+  const known = mapMembers(errors, ({ fields, ...own }) =>
+    fields ? { ...own, fields: mapMembers(fields, (field) => withoutReferences(field, resources)) } : own,
+  )
+  return { ...declaration, errors: known }
+}
 
 function withoutChange(after: VersionedDeclaration, change: Change): VersionedDeclaration {
   const declaration = { ...after, resources: withNewestSources(after.resources, change.resource) }
-  const { resource, was, begins, ends, errors } = change
-  const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
-  if (begins) return { ...declaration, ...errorsBefore, resources: withoutResources(declaration.resources, [resource]) }
+  const { resource, was, begins, ends } = change
+  if (begins) return { ...declaration, resources: withoutResources(declaration.resources, [resource]) }
   const own = declaration.resources[resource]
-  if (!own || ends) return { ...declaration, ...errorsBefore }
+  if (!own || ends) return declaration
   const older = resourceBefore(own, change, declaration)
   const others = childrenBefore(declaration.resources, own, change)
-  if (was === undefined) return { ...declaration, ...errorsBefore, resources: { ...others, [resource]: older } }
+  if (was === undefined) return { ...declaration, resources: { ...others, [resource]: older } }
   const named = own.key === undefined ? { prefix: own.prefix ?? defaultPrefix(resource, own), ...older } : older
   const resources = underOldNames({ ...others, [resource]: named }, { [was]: resource })
   const link = parentFieldRenaming(declaration, resource, was)
   const repointed = Object.entries(resources).map(([name, one]) => [name, repointResource(one, resource, was, link)])
   const concepts = declaration.concepts && { concepts: repointFields(declaration.concepts, resource, was) }
-  return { ...declaration, ...errorsBefore, ...concepts, resources: Object.fromEntries(repointed) }
+  return { ...declaration, ...concepts, resources: Object.fromEntries(repointed) }
 }
 
 function resourceBefore(

@@ -1,5 +1,5 @@
 /** Infer actions: the types of states, transitions and operations, inferred from a declaration. Part 3, states. */
-import type { Inputs } from '../fields/field.ts'
+import type { Inputs, Value } from '../fields/field.ts'
 import type { ConceptsOf, DeclarationOf, ExpandUnion, Get, ResourceName, ResourceOf, StatesIn } from './infer.ts'
 import type { StatesDeclaration } from './states.ts'
 
@@ -54,8 +54,14 @@ export type OperationInput<S, R extends ResourceName<S>, O extends OperationName
   ConceptsOf<DeclarationOf<S>>
 >
 
-/** The further members of a declared type of error. R160. */
-export type ErrorFields<D, T> = Inputs<Get<Get<Get<D, 'errors'>, T>, 'fields', unknown>, ConceptsOf<D>>
+/** The further members of a declared type of error, as they are answered. R160. */
+export type AnsweredErrorFields<D, T> = {
+  readonly [K in keyof DeclaredErrorFields<D, T>]: Value<DeclaredErrorFields<D, T>[K], ConceptsOf<D>>
+}
+type DeclaredErrorFields<D, T> = Get<Get<Get<D, 'errors'>, T>, 'fields', unknown>
+
+/** The further members of a declared type of error, as a handler gives them. R160. */
+export type ErrorFields<D, T> = Inputs<DeclaredErrorFields<D, T>, ConceptsOf<D>>
 
 /**
  * The output of an operation, as its handler returns it.

@@ -55,6 +55,17 @@ function repointField(field: Field, now: string, was: string): Field {
   return fields ? { ...field, fields: repointFields(fields, now, was) } : field
 }
 
+/** The field with texts in place of references to resources that do not exist. */
+export function withoutReferences(field: Field, resources: VersionedDeclaration['resources']): Field {
+  const { kind, item, fields, target = '', options } = field
+  if (kind === 'ref' && !Object.hasOwn(resources, target)) {
+    const { onDelete: _, ...others } = options
+    return { kind: 'text', options: others }
+  }
+  if (item) return { ...field, item: withoutReferences(item, resources) }
+  return fields ? { ...field, fields: mapMembers(fields, (one) => withoutReferences(one, resources)) } : field
+}
+
 /** Replaces the names of `embed` by those before a change, and leaves out names that did not exist then. */
 export function withEmbedsBefore(
   before: VersionedDeclaration,

@@ -16,6 +16,7 @@ import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import { pairRoutes } from '../pairs/pair-routes.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import { inputFields } from '../resources/machine.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { isStatusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
@@ -136,8 +137,21 @@ function servedVersion(
     tree: routeTreeOf(endpoints),
     methods: allMethods(endpoints),
     errors: extendCatalogue(declaration.errors ?? {}),
+    errorFields: errorFieldsOf(declaration, resources),
     errorNames: errors,
   }
+}
+
+/** The further members of the declared types of errors. */
+function errorFieldsOf(
+  { errors = {}, concepts = {} }: VersionedDeclaration,
+  resources: ReadonlyMap<string, Resource>,
+): ServedVersion['errorFields'] {
+  const [first] = resources.values()
+  if (!first) return new Map() // a version whose resources have all ended
+  return new Map(
+    Object.entries(errors).map(([type, { fields = {} }]) => [type, inputFields(fields, concepts, first.rules)]),
+  )
 }
 
 /** The moved fields of a resource that are null in items without a link. */

@@ -108,7 +108,7 @@ doors('states in older versions', orders, (door: Door) => {
     assert.equal(
       await drawn('v1'),
       [
-        'Order: a resource.\n\n```mermaid\nstateDiagram-v2\n  [*] --> open\n  open --> placed: placements',
+        'The resource orders.\n\n```mermaid\nstateDiagram-v2\n  [*] --> open\n  open --> placed: placements',
         '  placed --> shipped: shipments\n  open --> cancelled: voids\n  placed --> cancelled: voids\n```',
       ].join('\n'),
     )

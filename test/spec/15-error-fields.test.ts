@@ -6,7 +6,10 @@ import { type Door, doors, spec } from '../help/door.ts'
 const bank = service({
   name: 'bank',
   versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-02-01' } },
-  concepts: { money: f.object({ amount: f.decimal({ scale: 2 }), currency: f.currency() }) },
+  concepts: {
+    money: f.object({ amount: f.decimal({ scale: 2 }), currency: f.currency() }),
+    holder: f.ref('accounts'),
+  },
   errors: {
     'credit-exceeded': {
       status: 409,
@@ -14,6 +17,8 @@ const bank = service({
       example: 'The credit is used up.',
       fields: {
         missingMoney: f.concept('money'),
+        holder: f.concept('holder', { optional: true }),
+        note: f.ref('notes', { optional: true }),
         accounts: f.list(f.ref('accounts')),
         reason: f.enum(['limit', 'block'], { default: 'limit', description: 'Why it is refused.' }),
         until: f.date({ optional: true }),
@@ -21,10 +26,12 @@ const bank = service({
     },
     'account-closed': { status: 409, parents: ['conflict'], fields: { reason: f.text() } },
     frozen: { status: 403 },
+    'too-large': { status: 413, fields: { most: f.integer() } },
   },
   settings: { batches: 5 },
   resources: {
     accounts: { prefix: 'acc', fields: { name: f.text({ unique: true }) }, access: 'public' },
+    notes: { prefix: 'not', fields: { text: f.text() }, access: 'public' },
     payments: {
       prefix: 'pay',
       fields: { accountId: f.ref('accounts'), total: f.integer(), wrong: f.text({ default: '' }) },
@@ -37,6 +44,8 @@ const bank = service({
     renamed: { sum: 'total' },
     errors: { 'no-credit': 'credit-exceeded' },
   })
+  .change('v2', 'accounts', { about: 'A better word.', was: 'clients' })
+  .change('v2', 'notes', { about: 'New.', begins: true })
   .handlers({
     payments: {
       create({ input: { accountId, total, wrong }, refuse }) {
@@ -53,7 +62,8 @@ const bank = service({
   })
 
 doors('errors with fields', bank, (door) => {
-  const made = async (to: Door) => (await to.send('POST', '/accounts', { json: { name: `${Math.random()}` } })).json.id
+  const made = async (to: Door) =>
+    (await to.send('POST', '/v2/accounts', { json: { name: `${Math.random()}` } })).json.id
   const pay = async (json: object, headers = {}, path = '/v2/payments') =>
     door.send('POST', path, { json: { accountId: await made(door), total: 1, ...json }, headers })
 
@@ -65,7 +75,7 @@ doors('errors with fields', bank, (door) => {
       message: 'Credit exceeded.',
       missingMoney: { amount: '12.50', currency: 'EUR' },
       accounts: [accountId],
-      ...{ reason: 'limit', until: null, type: 'credit-exceeded' },
+      ...{ reason: 'limit', until: null, holder: null, note: null, type: 'credit-exceeded' },
       types: ['credit-exceeded', 'conflict', 'client-error', 'error'],
     })
     assert.deepEqual([refused.status, errors[0].pointer, cause.type], [409, '/total', 'credit-exceeded'])
@@ -93,9 +103,14 @@ doors('errors with fields', bank, (door) => {
     }
   })
 
-  spec('R214', 'the page of the type has them', async () => {
-    const { text } = await door.send('GET', '/problems/credit-exceeded', { headers: { accept: 'text/html' } })
-    assert.match(text, /<code>reason<\/code> <span>enum<\/span><\/dt><dd>Why it is refused\./)
+  spec('R214', 'the page of the type has them, also under its older name', async () => {
+    for (const type of ['credit-exceeded', 'no-credit']) {
+      const { text } = await door.send('GET', `/problems/${type}`, { headers: { accept: 'text/html' } })
+      assert.match(
+        text,
+        /<code>reason<\/code> <span>enum<\/span><\/dt><dd>Why it is refused\.<\/dd><dd>One of <code>limit/,
+      )
+    }
   })
 
   spec('R215', 'the description has them with their answers, and its example', async () => {
@@ -110,6 +125,8 @@ doors('errors with fields', bank, (door) => {
       for (const member of ['missingMoney', 'accounts', 'until']) assert.ok(text.includes(`"${member}":`), member)
       assert.match(text, /"reason":\{"anyOf":\[\{"type":"string"[^}]*\},\{"type":"string","enum":\["limit","block"\]/)
       assert.deepEqual(Object.keys(media.examples[type].value).slice(0, 2), ['message', 'missingMoney'])
+      const large = components.responses.Error4XX.content['application/json'].schema
+      assert.ok(JSON.stringify(large).includes('"most":{"type":"integer"'))
     }
   })
 })
