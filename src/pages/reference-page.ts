@@ -185,7 +185,8 @@ function resourceSections(version: ServedVersion, context: PageContext): PageSec
   const { operations } = context
   const names = new Set([...version.resources.keys(), ...operations.flatMap(({ tags }) => tags)])
   return [...names].map((name) => {
-    const own = operations.filter(({ tags }) => tags.includes(name))
+    const isBelow = ({ path }: PageOperation) => Number(path.split('/')[1] !== name)
+    const own = operations.filter(({ tags }) => tags.includes(name)).toSorted((a, b) => isBelow(a) - isBelow(b))
     return {
       id: `resource-${name}`,
       title: version.resources.get(name)?.declaration.title ?? sentenceCase(name),

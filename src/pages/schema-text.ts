@@ -94,7 +94,7 @@ const bounds: readonly (readonly [keyword: string, text: (value: unknown) => str
   ['maxLength', (value) => `at most ${value} characters`],
   ['minimum', (value) => `at least ${value}`],
   ['maximum', (value) => `at most ${value}`],
-  ['minItems', (value) => `at least ${value} items`],
+  ['minItems', (value) => `at least ${value} ${value === 1 ? 'item' : 'items'}`],
   ['maxItems', (value) => `at most ${value} items`],
   ['maxProperties', (value) => `at most ${value} keys`],
 ]
@@ -164,13 +164,23 @@ export const exampleOf = (part: Schema, resolve: ResolvePart, name?: string): un
 export const answerExampleOf = (part: Schema, resolve: ResolvePart, self: string | undefined): unknown =>
   exampleValue(part, { resolve, isAnswer: true, self })
 
-/** A schema with the properties of all its parts. */
+/** A schema with the properties and items of all its parts. */
 function merged(part: Schema, resolve: ResolvePart): Schema {
   const { allOf = [], ...own } = resolve(part)
-  const parts = allOf.map((one) => merged(one, resolve))
-  const all = [...parts, own]
-  const properties = Object.assign({}, ...all.map((one) => one.properties))
-  return { ...Object.assign({}, ...all), ...(Object.keys(properties).length > 0 && { properties }) }
+  return [...allOf.map((one) => merged(one, resolve)), own].reduce(joined, {})
+}
+
+/** Both schemas hold; where both say something about a property or an item, it has both as its parts. */
+function joined(one: Schema, other: Schema): Schema {
+  const both = (a: Schema | undefined, b: Schema | undefined) => (a && b ? { allOf: [a, b] } : (a ?? b))
+  const names = new Set([...Object.keys(one.properties ?? {}), ...Object.keys(other.properties ?? {})])
+  const properties = [...names].map((name) => [name, both(one.properties?.[name], other.properties?.[name])])
+  const items = both(one.items, other.items)
+  return {
+    ...{ ...one, ...other },
+    ...(items && { items }),
+    ...(names.size > 0 && { properties: Object.fromEntries(properties) }),
+  }
 }
 
 /** The members of a list that say whether more pages follow: the example is the only page. */

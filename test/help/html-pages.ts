@@ -23,3 +23,10 @@ export const unescaped = (text: string): string =>
 export const linksOf = (text: string): string[] =>
   [...text.matchAll(/ href="([^"]*)"/g)].map(([, link = '']) => unescaped(link))
 export const idsOf = (text: string): string[] => [...text.matchAll(/ id="([^"]*)"/g)].map(([, id = '']) => id)
+
+/** The example of an answer of an operation, on the reference page. */
+export function answerOf(text: string, operationId: string, status: number): Record<string, unknown> {
+  const from = text.slice(text.indexOf(`id="${operationId}"`))
+  const [, example = ''] = new RegExp(`<h4>Answer ${status}</h4><pre>([\\s\\S]*?)</pre>`).exec(from) ?? []
+  return JSON.parse(unescaped(example))
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { f, type Service, service } from 'bylaw'
 import { catalogue } from '../../src/errors/catalogue.ts'
 import { doors, spec } from '../help/door.ts'
-import { browser, idsOf, linksOf, page, unescaped } from '../help/html-pages.ts'
+import { answerOf, browser, idsOf, linksOf, page, unescaped } from '../help/html-pages.ts'
 import { shop } from '../help/shop.ts'
 
 const hostile = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
@@ -93,16 +93,14 @@ doors('pages', library, (door) => {
 
   spec('R214', 'operations show an example of their answer with every field', async () => {
     const text = await page(door, '/docs')
-    const answerOf = (id: string, status: number) => {
-      const from = text.slice(text.indexOf(`id="${id}"`))
-      const [, example = ''] = new RegExp(`<h4>Answer ${status}</h4><pre>([\\s\\S]*?)</pre>`).exec(from) ?? []
-      return JSON.parse(unescaped(example))
-    }
     const { json } = await door.send('GET', '/openapi.json')
-    const { id, _links, ...book } = answerOf('books.create', 201)
+    const { id, _links, ...book } = answerOf(text, 'books.create', 201)
     assert.deepEqual(Object.keys({ id, ...book, _links }), json.components.schemas.Book.required)
     assert.deepEqual(_links, { self: `/v2/books/${id}` })
-    const { data, pagination } = answerOf('books.list', 200)
+    const { data, pagination } = answerOf(text, 'books.list', 200) as {
+      data: unknown
+      pagination: Record<string, unknown>
+    }
     assert.deepEqual([data, pagination.hasMore, pagination.nextCursor], [[{ id, _links, ...book }], false, null])
   })
 

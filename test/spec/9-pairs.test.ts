@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
+import { answerOf, page } from '../help/html-pages.ts'
 
 const library = service({
   name: 'library',
@@ -105,4 +106,11 @@ doors('pairs in versions', library, (door) => {
       assert.equal((await door.send('GET', `/v1/posts/${article}?embed=persons`)).status, 400)
     },
   )
+
+  spec('R214', 'the page shows an item and its pair as the example of an answer', async () => {
+    const text = await page(door, '/docs/v3')
+    const { data } = answerOf(text, 'persons.articles.list', 200) as { data: Record<string, unknown>[] }
+    for (const shown of [data[0], answerOf(text, 'persons.articles.get', 200)])
+      assert.deepEqual([shown?.title, shown?._pair], ['Title one', { part: 'writer', share: 1 }])
+  })
 })
