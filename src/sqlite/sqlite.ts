@@ -147,7 +147,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     },
     expire: expire && (() => expire(time.due())),
     leave: function* (node) {
-      yield { text: 'PRAGMA busy_timeout = 1000', values: [] } // may block: no requests are served any more
+      yield { text: `PRAGMA busy_timeout = ${maxLockWait}`, values: [] } // may block: no requests are served any more
       yield* deletePresence(sqliteDialect, node)
     },
   })
