@@ -39,6 +39,7 @@ import {
 } from '../terminal/rate-limit-flags.ts'
 import { retirementSurvey, warnOfVersionDates } from '../terminal/retirement.ts'
 import {
+  noteSignal,
   openContentsFor,
   openMigrationFor,
   openStoreFor,
@@ -148,6 +149,7 @@ async function run(input: CommandInput): Promise<number> {
     await log.written()
     return exitProcess(code)
   }
+  const early = noteSignal(isWorker ? ['SIGTERM'] : undefined)
   const started = await startService(service, {
     store,
     contents,
@@ -171,7 +173,7 @@ async function run(input: CommandInput): Promise<number> {
       throw error
     })
   }
-  const ended = untilSignal(log, stop, isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
+  const ended = untilSignal(log, stop, early)
   if (isWorker) reportReady(started.url, started.metrics)
   else announce(started.url)
   flushCompileCache() // now, as a killed process would write nothing
@@ -244,10 +246,8 @@ function levelOf(input: CommandInput): string {
 }
 
 function hostsOf(input: CommandInput): { hosts?: readonly string[] } {
-  const hosts = (input.flagValue('allowed-hosts')?.text ?? '')
-    .split(',')
-    .map((host) => host.trim())
-    .filter((host) => host !== '')
+  const { text } = input.flagValue('allowed-hosts') ?? { text: '' }
+  const hosts = text.split(',').flatMap((host) => host.trim() || [])
   return hosts.length === 0 ? {} : { hosts }
 }
 

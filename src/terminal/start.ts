@@ -203,14 +203,39 @@ export interface FatalLog {
   readonly written: () => Promise<void>
 }
 
+/** The signals that end a process, and whether one of them has arrived. */
+interface NotedSignal {
+  readonly signals: readonly NodeJS.Signals[]
+  /** Ends the noting. */
+  readonly wasNoted: () => boolean
+}
+
 /**
- * Waits for SIGTERM or SIGINT, closes, and returns the exit code. An unhandled failure ends the process, except a rejection
- * that a handler did not await: it leaves nothing half done.
+ * Notes a signal that arrives while the service starts, so that it stops in order when it has started: killed at once, it
+ * would stay among the nodes of the database for a while. A second signal ends it at once, except a worker, as `untilSignal` does.
+ */
+export function noteSignal(signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']): NotedSignal {
+  let noted = false
+  const note = (): void => {
+    if (noted && signals.includes('SIGINT')) process.exit(1)
+    noted = true
+  }
+  for (const signal of signals) process.on(signal, note)
+  const wasNoted = () => {
+    for (const signal of signals) process.off(signal, note)
+    return noted
+  }
+  return { signals, wasNoted }
+}
+
+/**
+ * Waits for SIGTERM or SIGINT, closes, and returns the exit code; at once if a signal was noted before. An unhandled failure
+ * ends the process, except a rejection that a handler did not await: it leaves nothing half done.
  */
 export function untilSignal(
   witness: FatalLog & Pick<Log, 'error'>,
   close: () => Promise<void>,
-  signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
+  { signals, wasNoted } = noteSignal(),
 ): Promise<number> {
   return new Promise((ended) => {
     const die = async (error: unknown, origin: string): Promise<void> => {
@@ -239,5 +264,6 @@ export function untilSignal(
     }
     for (const signal of signals) process.on(signal, once)
     if (member) process.on('SIGINT', () => {}) // the primary gets it too, and stops the workers
+    if (wasNoted()) once()
   })
 }

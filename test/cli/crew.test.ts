@@ -1,5 +1,6 @@
 /** `bylaw serve --workers`: one address, one log, replaced workers, and a stop that loses no requests. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -182,6 +183,19 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(await one.ask(), true)
     assert.equal(await end(), 0)
     assert.deepEqual([nodesOf('group.db'), said.stderr], [[], ''])
+  })
+
+  test('signals that arrive while a worker starts end it in order when it has started', async () => {
+    const start = new URL('../../src/terminal/start.ts', import.meta.url)
+    const code = `import { noteSignal, untilSignal } from '${start.href}'
+      const early = noteSignal(['SIGTERM'])
+      for (let i = 0; i < 2; i++) process.kill(process.pid, 'SIGTERM')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const witness = { fatal: console.error, error: console.error, written: async () => {} }
+      process.exit(await untilSignal(witness, async () => console.log('closed'), early))`
+    const child = spawn(process.execPath, ['--conditions=bylaw-source', '--input-type=module', '-e', code])
+    const [said, [status]] = await Promise.all([child.stdout.toArray(), once(child, 'close')])
+    assert.deepEqual([Buffer.concat(said).toString(), status], ['closed\n', 0])
   })
 
   test('workers finish their work in order when their parent process is killed', async () => {
