@@ -126,13 +126,15 @@ export async function cutDuring(
     isOver = true
   })
   for (; !isOver; await pause(20 + Math.random() * 60)) {
-    const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${nodesOfCuts}'`
-    if (cut < most) cut += (await where.rows(text)).length
+    if (cut < most) cut += (await cutConnections(where)).length
   }
   await ended
   return cut
 }
 const nodesOfCuts = `cut-${process.pid}`
+/** Ends the connections of URLs of `withCuts`, and no others: all tests share the server. */
+export const cutConnections = (where: Pick<Place, 'rows'>) =>
+  where.rows(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${nodesOfCuts}'`)
 /** The URL for nodes whose connections may be cut. */
 export const withCuts = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}application_name=${nodesOfCuts}`
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { openMigration } from '../../../src/terminal/open.ts'
 import { alive, applied, nodeOn, type Place } from '../places.ts'
+import { cutConnections, withCuts } from '../timer-trials.ts'
 import type { Side } from './answers.ts'
 import { changed, firstDeclaration } from './changes.ts'
 import { type Declaration, newest, resourceIds } from './declaration.ts'
@@ -35,7 +36,7 @@ export class Run extends Requests {
 
   constructor(place: Place) {
     super()
-    this.place = place
+    this.place = place.url.startsWith('postgres') ? { ...place, url: withCuts(place.url) } : place
   }
 
   async story({ seed, first, steps }: Story): Promise<void> {
@@ -152,9 +153,7 @@ export class Run extends Requests {
   async killed(dies: number, act: () => Promise<unknown>): Promise<void> {
     const ending = this.ends(act)
     await new Promise((resolve) => setTimeout(resolve, dies * 7))
-    await this.place.rows(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    )
+    await cutConnections(this.place)
     await ending
     await this.place.rows('DELETE FROM bylaw_leases')
   }
