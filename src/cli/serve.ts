@@ -149,7 +149,7 @@ async function run(input: CommandInput): Promise<number> {
     await log.written()
     return exitProcess(code)
   }
-  const early = noteSignal(isWorker ? ['SIGTERM'] : undefined)
+  const onSignal = noteSignal(isWorker ? ['SIGTERM'] : undefined)
   const started = await startService(service, {
     store,
     contents,
@@ -173,7 +173,7 @@ async function run(input: CommandInput): Promise<number> {
       throw error
     })
   }
-  const ended = untilSignal(log, stop, early)
+  const ended = untilSignal(log, stop, onSignal)
   if (isWorker) reportReady(started.url, started.metrics)
   else announce(started.url)
   flushCompileCache() // now, as a killed process would write nothing

@@ -203,29 +203,27 @@ export interface FatalLog {
   readonly written: () => Promise<void>
 }
 
-/** The signals that end a process, and whether one of them has arrived. */
-interface NotedSignal {
-  readonly signals: readonly NodeJS.Signals[]
-  /** Ends the noting. */
-  readonly wasNoted: () => boolean
-}
-
 /**
- * Notes a signal that arrives while the service starts, so that it stops in order when it has started: killed at once, it
- * would stay among the nodes of the database for a while. A second signal ends it at once, except a worker, as `untilSignal` does.
+ * Notes signals from now on; the returned function sets what the first one starts. So a signal that arrives while the service
+ * starts stops it in order afterwards: killed at once, it would stay among the nodes of the database for a while.
  */
-export function noteSignal(signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']): NotedSignal {
+export function noteSignal(signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']): (act: () => void) => void {
+  // A worker may get a signal twice, from the primary and with its process group, so a second signal does not end it; the
+  // primary does.
+  const isWorker = !signals.includes('SIGINT')
   let noted = false
+  let start: (() => void) | undefined
   const note = (): void => {
-    if (noted && signals.includes('SIGINT')) process.exit(1)
+    if (noted && !isWorker) process.exit(1)
+    if (!noted) start?.()
     noted = true
   }
   for (const signal of signals) process.on(signal, note)
-  const wasNoted = () => {
-    for (const signal of signals) process.off(signal, note)
-    return noted
+  if (isWorker) process.on('SIGINT', () => {}) // the primary gets it too, and stops the workers
+  return (act) => {
+    start = act
+    if (noted) act()
   }
-  return { signals, wasNoted }
 }
 
 /**
@@ -235,7 +233,7 @@ export function noteSignal(signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIG
 export function untilSignal(
   witness: FatalLog & Pick<Log, 'error'>,
   close: () => Promise<void>,
-  { signals, wasNoted } = noteSignal(),
+  onSignal = noteSignal(),
 ): Promise<number> {
   return new Promise((ended) => {
     const die = async (error: unknown, origin: string): Promise<void> => {
@@ -251,19 +249,11 @@ export function untilSignal(
       await exitProcess(1)
     }
     process.on('uncaughtException', die) // unhandled rejections arrive here too
-    // A worker may get a signal twice, from the primary and with its process group, so a second signal does not end it; the
-    // primary does.
-    const member = !signals.includes('SIGINT')
-    const again = (): unknown => !member && process.exit(1)
-    const once = (): void => {
-      for (const signal of signals) process.off(signal, once).on(signal, again)
+    onSignal(() => {
       close().then(
         () => ended(0),
         (error) => die(error, 'stop'),
       )
-    }
-    for (const signal of signals) process.on(signal, once)
-    if (member) process.on('SIGINT', () => {}) // the primary gets it too, and stops the workers
-    if (wasNoted()) once()
+    })
   })
 }

@@ -188,11 +188,11 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
   test('signals that arrive while a worker starts end it in order when it has started', async () => {
     const start = new URL('../../src/terminal/start.ts', import.meta.url)
     const code = `import { noteSignal, untilSignal } from '${start.href}'
-      const early = noteSignal(['SIGTERM'])
+      const onSignal = noteSignal(['SIGTERM'])
       for (let i = 0; i < 2; i++) process.kill(process.pid, 'SIGTERM')
       await new Promise((resolve) => setTimeout(resolve, 50))
       const witness = { fatal: console.error, error: console.error, written: async () => {} }
-      process.exit(await untilSignal(witness, async () => console.log('closed'), early))`
+      process.exit(await untilSignal(witness, async () => console.log('closed'), onSignal))`
     const child = spawn(process.execPath, ['--conditions=bylaw-source', '--input-type=module', '-e', code])
     const [said, [status]] = await Promise.all([child.stdout.toArray(), once(child, 'close')])
     assert.deepEqual([Buffer.concat(said).toString(), status], ['closed\n', 0])
