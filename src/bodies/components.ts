@@ -1,6 +1,7 @@
 /** Components: the shared parts of an OpenAPI document, each stored once and referred to by name. Part 13. */
 
 import { Prepared } from '../flow/prepared.ts'
+import { withCapital } from '../formats/naming.ts'
 
 /** A part of a document: any JSON object. */
 export interface DocumentPart {
@@ -76,5 +77,5 @@ export const pascalCase = (name: string): string =>
   name
     .split(/[^A-Za-z0-9]+/)
     .filter(Boolean)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .map(withCapital)
     .join('')

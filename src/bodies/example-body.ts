@@ -100,7 +100,7 @@ function nestedExample(
 }
 
 function exampleTexts(name: string, mark: string, min: number, max: number): string[] {
-  const words = sentenceCase(toKebab(name).replaceAll('-', ' '))
+  const words = sentenceCase(toKebab(name))
   const text = `${words}${mark || ' one'}`
   return [text.slice(0, max).padEnd(min, '.'), mark.trim().slice(0, max).padStart(min, 'a')]
 }

@@ -30,7 +30,7 @@ type MapValue = (value: unknown) => unknown
 
 /**
  * Where a value comes from: the document, the result of a change function, or another row. `usual` is the default of a field that
- * only a version between has. Only change functions receive it: what is stored or answered has the default of its own field.
+ * exists only in a version in between. Only change functions receive it; stored and answered values use the default of their own field.
  */
 export interface ValueSource {
   readonly from: 'document' | 'made' | 'row' | 'usual'

@@ -3,7 +3,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
-import { isInCase, toCase } from '../formats/naming.ts'
+import { isInCase, toCase, withCapital } from '../formats/naming.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
@@ -191,7 +191,7 @@ function checkConcept(path: DeclarationPath, { target }: Field, site: FieldSite,
     return
   }
   const name = path.at(-1) as string
-  const end = settings.naming === 'camel' ? target.charAt(0).toUpperCase() + target.slice(1) : `_${target}`
+  const end = settings.naming === 'camel' ? withCapital(target) : `_${target}`
   if (site === 'concept' || site === 'item' || name === target || name.endsWith(end)) return
   const mend = `Write \`${target}\`, or a name that ends with it, as \`billing${end}\`.`
   report(context, path, `The name does not say that the field is the concept \`${target}\`.`, mend)

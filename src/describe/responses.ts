@@ -17,7 +17,7 @@ import { exampleInput } from '../bodies/example-body.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
 import { exampleIds, fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { summaryRef } from '../bodies/summary-bodies.ts'
-import { typeChain, typeTitle } from '../errors/catalogue.ts'
+import { newestType, typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
@@ -126,19 +126,16 @@ function errorMembers(types: readonly string[], context: ResponseContext, resour
   )
 }
 
-/** The name in the newest version of a type of errors. */
-const todaysType = (type: string, { errorNames }: ServedVersion): string =>
-  [...errorNames].find(([, name]) => name === type)?.[0] ?? type
-
 /** The declared examples of the types of a refusal, or else one of its first type. */
 function refusalExamples(types: readonly string[], context: ResponseContext, resource: Resource): DocumentPart {
   const { service, version, schemas } = context
   const { errors: declared = {} } = service.declaration
   const examples = types.flatMap((type) => {
-    const message = declared[todaysType(type, version)]?.example
+    const message = declared[newestType(type, version.errorNames)]?.example
+    if (message === undefined) return []
     const members = exampleInput(version.errorFields.get(type) ?? [], resource, exampleIds(schemas))
     const value = { message, ...members, type, types: typeChain(version.errors, type) }
-    return message === undefined ? [] : [[type, { summary: typeTitle(version.errors, type), value }] as const]
+    return [[type, { summary: typeTitle(version.errors, type), value }] as const]
   })
   return examples.length === 0 ? refusalExample(types, version) : { examples: Object.fromEntries(examples) }
 }

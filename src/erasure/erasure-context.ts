@@ -20,7 +20,7 @@ export interface ErasedItem {
   readonly key: RowKey
 }
 
-/** The kinds of what is emptied, in the words of the report. */
+/** The kinds of items, records and contents that an erasure counts, as its report names them. */
 export type ErasureKind = ErasedKind | 'items' | 'files' | 'reasons' | 'operations' | 'deliveries'
 
 /** What was emptied, by its kind. */

@@ -140,6 +140,10 @@ export function typeStatus(types: Catalogue, type: string, under?: string): numb
   return 500
 }
 
+/** The name in the newest version of a type, by the names that versions give to the types of the newest one. */
+export const newestType = (type: string, names: Iterable<readonly [newest: string, own: string]>): string =>
+  [...names].find(([, own]) => own === type)?.[0] ?? type
+
 /** The title of a type: the declared one, or its name in words: `resource-not-found` is `Resource not found`. */
 export function typeTitle(types: Catalogue, type: string): string {
   const declared = types.get(type)?.title

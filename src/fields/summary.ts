@@ -1,5 +1,5 @@
 /** Summary: groups of the items of a list, with sums and other values of each group. Part 4, list parameters. R236. */
-import { type Naming, toKebab } from '../formats/naming.ts'
+import { type Naming, toKebab, withCapital } from '../formats/naming.ts'
 import type { Field } from './field.ts'
 
 /** How times are cut to groups, in UTC. */
@@ -75,7 +75,7 @@ function groupTerm(group: DeclaredGroup): readonly [path: string, part: TimePart
 function memberName(words: readonly string[], naming: Naming): string {
   const parts = words.flatMap((word) => word.split('.'))
   if (naming === 'snake') return parts.join('_')
-  return parts.map((part, i) => (i === 0 ? part : part.charAt(0).toUpperCase() + part.slice(1))).join('')
+  return parts.map((part, i) => (i === 0 ? part : withCapital(part))).join('')
 }
 
 /** The fields that a summary names, each once: those of its groups, then those of its values. */

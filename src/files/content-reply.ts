@@ -15,7 +15,7 @@ interface ContentTerms {
   readonly tagged: boolean
   readonly timeout: number
   /** The refusal if the content was removed; without it, a missing content is a failure. */
-  readonly removed?: Problem
+  readonly removed?: () => Problem
 }
 
 /** The answer with a content. `name` is the file name if the file was uploaded without one. */
@@ -43,7 +43,7 @@ export function contentReply(
   const part = async (): Promise<Reply> => {
     const range = rangeOf(call, length, headers.ETag)
     const stored = await lengthIn(world.contents as ContentStore, member.href)
-    if (stored === null && removed) throw removed
+    if (stored === null && removed) throw removed()
     if (stored !== length)
       throw new Error(`The content ${member.href} is missing or incomplete. \`bylaw doctor\` lists all such files.`)
     if (range === null) return fullReply

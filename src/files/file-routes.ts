@@ -92,7 +92,7 @@ function readRevisionRoute(context: EndpointContext, file: ServedFile, revision:
       const [current] = (outcome as RevisionPage).revisions
       const member = current ? fileIn(file, current.event) : null
       if (member === null) throw missingFile(context.resource, file, intent.key.id)
-      const removed = removedContent(file, intent.key.id)
+      const removed = () => removedContent(file, intent.key.id)
       return contentReply(member, intent, { ...replyTerms(context, file), removed })
     },
     about: {

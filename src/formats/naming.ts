@@ -84,7 +84,7 @@ export const toKebab = (name: string): string => wordsOf(name).join('-')
 export function toCase(name: string, naming: Naming): string {
   const parts = wordsOf(name)
   if (naming === 'snake') return parts.join('_')
-  return parts.map((word, i) => (i === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join('')
+  return parts.map((word, i) => (i === 0 ? word : withCapital(word))).join('')
 }
 
 /** Splits `order-lines` into `order-` and its noun `lines`. */

@@ -59,6 +59,8 @@ export interface PageContext {
   /** The path of the problem pages. */
   readonly problems: string
   readonly operations: readonly PageOperation[]
+  /** The read of an item by the name of its resource. */
+  readonly itemReads: ReadonlyMap<string, PageOperation>
 }
 
 const methods = ['get', 'query', 'post', 'put', 'patch', 'delete']
@@ -214,16 +216,14 @@ const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext
 
 /** An example of the content of the first answer that has content of JSON. */
 function answerExample({ responses, tags: [resource] }: PageOperation, context: PageContext): Markup | null {
-  const { resolve, operations } = context
+  const { resolve, itemReads } = context
   const answers = Object.entries(responses).flatMap(([status, one]) => {
     const schema = /^2/.test(status) && resolve(one).content?.['application/json']?.schema
     return schema ? [{ status, schema }] : []
   })
   const [first] = answers
   if (first === undefined) return null
-  const read = operations.find(
-    ({ method, path, tags }) => method === 'GET' && tags[0] === resource && path.endsWith('}'),
-  )
+  const read = itemReads.get(resource ?? '')
   const self = read && requestOf(read, context).path
   const example = JSON.stringify(answerExampleOf(first.schema, resolve, self), null, 2)
   return html`<div><h4>Answer ${first.status}</h4><pre>${example}</pre></div>`

@@ -1,7 +1,7 @@
 /** Problem page: what an error type means, for people who follow the `type` of an error. Part 7, error body. */
 import type { DocumentPart } from '../bodies/components.ts'
 import { statusTitle } from '../describe/errors.ts'
-import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
+import { type Catalogue, newestType, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Service } from '../service.ts'
 import { html, inline, type Markup } from './markup.ts'
@@ -17,10 +17,8 @@ export function problemPage(
   document: DocumentPart,
   type: string | null,
 ): string {
-  const renamed = new Map(
-    [...editions.values()].flatMap(({ errorNames }) => [...errorNames].map(([now, old]) => [old, now])),
-  )
-  const newest = (one: string) => renamed.get(one) ?? one
+  const names = [...editions.values()].flatMap(({ errorNames }) => [...errorNames])
+  const newest = (one: string) => newestType(one, names)
   const textOf = (one: string): string | undefined => errors[newest(one)]?.description ?? problemTexts[one]
   const declared = type === null ? undefined : errors[newest(type)]
   return framedPage({

@@ -42,7 +42,7 @@ interface PageSection {
 export function referencePage(service: Service, document: DocumentPart, { label, open }: ReferenceOptions): string {
   const resolve = resolver(document)
   const operations = documentOperations(document, resolve)
-  const context = { resolve, document, problems: service.pages.problems, operations }
+  const context = { resolve, document, problems: service.pages.problems, operations, itemReads: itemReads(operations) }
   const { own, general, version, limits, quotas } = introductionParts(service, label)
   const section = (id: string, title: string, content: Markup | null): PageSection[] =>
     content === null ? [] : [{ id, title, content }]
@@ -78,6 +78,12 @@ ${content}</section>
     )}`,
     sends: true,
   })
+}
+
+/** The read of an item by the name of its resource; of several reads the first one. */
+function itemReads(operations: readonly PageOperation[]): PageContext['itemReads'] {
+  const reads = operations.filter(({ method, path }) => method === 'GET' && path.endsWith('}'))
+  return new Map(reads.toReversed().flatMap((one) => one.tags.map((tag) => [tag, one] as const)))
 }
 
 function versionSwitch({ pages }: Service, label: string, open: readonly string[]): Markup | null {

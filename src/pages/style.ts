@@ -1,7 +1,7 @@
 /** Style: the style sheet of the pages, light and dark, down to 360 px. Part 13. */
 
 export const style = `
-:root{--ground:#fff;--raised:#f6f7f9;--text:#1b2027;--soft:#57606c;--line:#dfe3e8;--link:#0b5cad;--code:#f0f2f5;--panel:#161c24;--panel-text:#e3e9f0;--panel-soft:#a9b6c4;--get:#0a6640;--post:#0b5cad;--put:#7a4a00;--delete:#a4262c}
+:root{--ground:#fff;--raised:#f6f7f9;--text:#1b2027;--soft:#57606c;--line:#dfe3e8;--link:#0b5cad;--code:#f0f2f5;--panel:#161c24;--panel-text:#e3e9f0;--get:#0a6640;--post:#0b5cad;--put:#7a4a00;--delete:#a4262c}
 @media(prefers-color-scheme:dark){:root{--ground:#12161b;--raised:#1a2027;--text:#e6e9ed;--soft:#a3adb9;--line:#2c343d;--link:#7db8f5;--code:#20262e;--panel:#0b0e12;--get:#6fd19b;--post:#7db8f5;--put:#e3b36b;--delete:#f39a9a}}
 *{box-sizing:border-box}
 html{scroll-padding-top:4.5rem}
@@ -19,7 +19,7 @@ header p,header ul,header fieldset{margin:0;padding:0;border:0}
 .versions{display:flex;gap:.75rem;list-style:none}
 .versions [aria-current]{color:inherit;font-weight:600;text-decoration:none}
 .languages{display:flex;border-radius:6px}
-.languages legend,.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.languages legend{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .languages label{padding:.2rem .7rem;border:1px solid var(--soft);margin-left:-1px;cursor:pointer;font-size:.9rem}
 .languages label:first-of-type{border-radius:6px 0 0 6px}
 .languages label:last-of-type{border-radius:0 6px 6px 0}
@@ -49,8 +49,8 @@ em{font-style:normal;font-size:.75rem;color:var(--soft);white-space:nowrap;margi
 em.required{color:var(--delete);font-weight:600}
 summary{cursor:pointer;padding:.25rem 0}
 .route{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;font-size:1.05rem}
-.route b{font:700 .75rem/1 ui-monospace,SFMono-Regular,Menlo,monospace;color:var(--post);border:1px solid;border-radius:5px;padding:.35em .6em}
-.GET,.QUERY,.route .GET,.route .QUERY{color:var(--get)}.POST{color:var(--post)}.PUT,.PATCH,.route .PUT,.route .PATCH{color:var(--put)}.DELETE,.route .DELETE{color:var(--delete)}
+.route b{font:700 .75rem/1 ui-monospace,SFMono-Regular,Menlo,monospace;border:1px solid;border-radius:5px;padding:.35em .6em}
+.GET,.QUERY{color:var(--get)}.POST{color:var(--post)}.PUT,.PATCH{color:var(--put)}.DELETE{color:var(--delete)}
 .op{border-top:1px solid var(--line);margin-top:2.5rem;padding-top:.5rem}
 .code h4{margin-top:1rem}
 .code div{position:relative}

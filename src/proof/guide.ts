@@ -253,7 +253,7 @@ function plainBody(inVersion: ResourceInVersion, ids: ReadonlyMap<string, string
 /** The first plain value that the field accepts. */
 function plainValue(member: Member, rules: Resource['rules'], ids: ReadonlyMap<string, string>): unknown {
   const { name, field, check } = member
-  const words = sentenceCase(toKebab(name).replaceAll('-', ' '))
+  const words = sentenceCase(toKebab(name))
   const plain: readonly unknown[] = [
     ...(field.kind === 'ref' ? [ids.get(field.target as string)] : []),
     ...(field.kind === 'enum' ? [field.values?.[0]] : []),

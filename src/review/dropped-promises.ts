@@ -13,7 +13,7 @@ import type { ChangeCheck } from './value-sources.ts'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** A field of the old version whose values the functions of a change compute, with what is needed to try these functions. */
+/** A field of the old version whose values the functions of a change compute, and a trial of these functions. */
 interface ConvertedField {
   readonly name: string
   readonly field: Field

@@ -22,10 +22,11 @@ export const renamePath = (path: string, names: Renaming['names']): string =>
 
 /** A document with new names for its renamed members; a removed member whose name is taken again is left out. */
 export function renameMembers(document: Members, names: Renaming['names'], at = ''): Members {
+  const rename = (inner: Members, inside: string) => renameMembers(inner, names, inside)
   const entries = Object.entries(document).map(([name, value]) => {
     const path = at + name
     const now = names[path]?.split('.').at(-1)
-    return { name: now ?? name, isRenamed: now !== undefined, value: renameInside(value, names, `${path}.`) }
+    return { name: now ?? name, isRenamed: now !== undefined, value: convertInside(value, path, rename) }
   })
   const taken = new Set(entries.filter(({ isRenamed }) => isRenamed).map(({ name }) => name))
   return Object.fromEntries(
@@ -35,9 +36,10 @@ export function renameMembers(document: Members, names: Renaming['names'], at = 
   )
 }
 
-function renameInside(value: unknown, names: Renaming['names'], at: string): unknown {
-  if (Array.isArray(value)) return value.map((one) => renameInside(one, names, `${at}*.`))
-  return isObject(value) ? renameMembers(value as Members, names, at) : value
+/** Converts the documents inside a value. `at` is the path of the value. */
+function convertInside(value: unknown, at: string, convert: (document: Members, at: string) => Members): unknown {
+  if (Array.isArray(value)) return value.map((one) => convertInside(one, `${at}.*`, convert))
+  return isObject(value) ? convert(value as Members, `${at}.`) : value
 }
 
 type StructurePart = readonly [name: string, kind: string, writeOnly: boolean, digits: unknown, inner: StructurePart[]]
@@ -62,16 +64,12 @@ export function kindsIn(fields: string | readonly ShapedField[]): ReadonlyMap<st
 
 /** A document without the members at some paths; a list whose items are at one of them is left out as a whole. */
 export function omitMembers(document: Members, paths: ReadonlySet<string>, at = ''): Members {
+  const omit = (inner: Members, inside: string) => omitMembers(inner, paths, inside)
   return Object.fromEntries(
     Object.entries(document).flatMap(([name, value]): [string, unknown][] => {
       const path = at + name
       if (paths.has(path) || paths.has(`${path}.*`)) return []
-      return [[name, omitInside(value, paths, `${path}.`)]]
+      return [[name, convertInside(value, path, omit)]]
     }),
   )
-}
-
-function omitInside(value: unknown, paths: ReadonlySet<string>, at: string): unknown {
-  if (Array.isArray(value)) return value.map((one) => omitInside(one, paths, `${at}*.`))
-  return isObject(value) ? omitMembers(value as Members, paths, at) : value
 }

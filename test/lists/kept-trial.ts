@@ -80,14 +80,18 @@ export class Trial {
       ...(body !== undefined && { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
     }
     const door = this.pick(this.doors)
-    const told = async (one: Testing) => {
+    const answered = async (one: Testing) => {
       const answer = await one.call(target, init)
       const headers = [...answer.headers].filter(([name]) => !unlike.includes(name))
       return { status: answer.status, headers, text: await answer.text() }
     }
     const before = this.done.slice(-12).join('\n')
-    if (this.next(2) === 0) await told(door) // an answer is cached at the second request for it
-    assert.deepEqual(await told(door), await told(this.uncached), `${who} ${method} ${target} ${body ?? ''}\n${before}`)
+    if (this.next(2) === 0) await answered(door) // the second request for an answer caches it
+    assert.deepEqual(
+      await answered(door),
+      await answered(this.uncached),
+      `${who} ${method} ${target} ${body ?? ''}\n${before}`,
+    )
     this.done.push(`  ${who} ${method} ${target}`)
   }
 }
