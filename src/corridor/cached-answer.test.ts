@@ -51,3 +51,13 @@ test('refusals, empty answers and lists without a state are not cached', () => {
       rememberAnswer(cache, { key: 'k', mark, collection: null }, { query: null, reply: one }, {})
   assert.equal(cache.answers.latest('k'), undefined)
 })
+
+test('a first request without a known state counts as one in the state of the next', () => {
+  const cache = makeAnswerCache()
+  const remember = (mark: string | null) =>
+    rememberAnswer(cache, { key: 'k', mark, collection: null }, { query: null, reply }, {})
+  remember(null)
+  assert.equal(cache.answers.latest('k'), undefined)
+  remember('1')
+  assert.deepEqual(cache.answers.get('k', '1')?.reply, reply)
+})

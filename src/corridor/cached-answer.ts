@@ -25,19 +25,23 @@ export const cachePhase = phase({
     const { store } = state.context
     const read = collectionsRead(state.call, state.route, store)
     if (read === null) return noLookup
-    const mark = store.mark(read) ?? store.fetchMark?.() ?? null
-    return mark instanceof Promise ? mark.then((own) => lookupOf(state, read, own)) : lookupOf(state, read, mark)
+    const { answers, once, callerNames } = state.context.world.state.of(makeAnswerCache, null)
+    const key = cacheKeyOf(state, callerNames)
+    const mark = store.mark(read)
+    if (mark !== null || !store.fetchMark) return lookupOf(state, read, mark, key)
+    // A state that costs a query is fetched only for requests that come again, as the first answer is not cached.
+    const isNew = once.latest(key) === undefined && answers.latest(key) === undefined
+    return isNew ? { ...noLookup, key } : store.fetchMark().then((own) => lookupOf(state, read, own, key))
   },
 })
 
 const noLookup: CacheLookup = { key: '', mark: null, collection: null, query: null, cached: null }
 
 /** The parsed query of an outdated answer can still be used, as the request is the same. */
-function lookupOf(state: CacheableRequest, read: readonly string[], mark: string | null): CacheLookup {
+function lookupOf(state: CacheableRequest, read: readonly string[], mark: string | null, key: string): CacheLookup {
   if (mark === null) return noLookup
   const { store, service } = state.context
-  const { answers, callerNames } = state.context.world.state.of(makeAnswerCache, null)
-  const key = cacheKeyOf(state, callerNames)
+  const { answers } = state.context.world.state.of(makeAnswerCache, null)
   const cached = answers.get(key, mark, (since, answer) => isStill(store, answer, since)) ?? null
   if (cached) cached.repeated = true
   const isAlone = read.length === 1 && state.route.operation === 'list' && !service.ruled
@@ -86,7 +90,7 @@ export const conditionsPhase = check({
     const { call, route, context, lookup, query, answer } = state
     const cached =
       lookup.cached ??
-      (lookup.mark === null
+      (lookup.key === ''
         ? null
         : rememberAnswer(
             context.world.state.of(makeAnswerCache, null),
@@ -177,9 +181,10 @@ interface AnswerCache {
   readonly answers: Remembered<CachedAnswer>
   /**
    * Requests that were answered once in a state, with the sizes of their answers: a request that comes again only after more
-   * answers than can be cached would find its own evicted, so caching it would only evict others.
+   * answers than can be cached would find its own evicted, so caching it would only evict others. The state is null if it was
+   * not fetched; it is taken for the next one that is.
    */
-  readonly once: Remembered<true>
+  readonly once: Remembered<true, string | null>
   readonly callerNames: Memo<Caller, string>
 }
 
@@ -237,19 +242,21 @@ export function rememberAnswer(
   store: Pick<Store, 'isUnaffected'>,
 ): CachedAnswer {
   const entry = { query, reply: copyReply(reply), encoded: new Map(), repeated: false, collection }
-  if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return entry
+  if (reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return entry
   const size = 2 * reply.body.length
   // Only the columns can be compared: the rows of the former answer were not kept.
-  const isSame = (since: string) => {
+  const isSame = (since: string | null) => {
+    if (since === null) return true
     const chosen = chosenRows(entry)
     return chosen !== null && store.isUnaffected?.(chosen, since) === true
   }
-  entry.repeated = once.get(key, mark, isSame) === true
-  if (entry.repeated || answers.latest(key)?.repeated) answers.put(key, mark, entry, size)
-  else {
-    answers.delete(key)
-    once.put(key, mark, true, Math.max(size, leastCharacters))
+  entry.repeated = mark !== null && once.get(key, mark, isSame) === true
+  if (mark !== null && (entry.repeated || answers.latest(key)?.repeated)) {
+    answers.put(key, mark, entry, size)
+    return entry
   }
+  answers.delete(key)
+  once.put(key, mark, true, Math.max(size, leastCharacters))
   return entry
 }
 

@@ -11,7 +11,7 @@ import { openReadings } from '../readings/page-stream.ts'
 import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, forgetLostNodes, nodePresence } from '../schema/presence.ts'
 import { postgresDialect } from '../sql/dialect.ts'
-import { metaTable, plainStatement } from '../sql/statements.ts'
+import { metaTable, plainStatement, type Statement } from '../sql/statements.ts'
 import { mostTotals } from '../store/read-page.ts'
 import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
@@ -55,7 +55,8 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
   const readings = openReadings(context, world)
-  const reading = { world, pool, read, context, snapshot: { short, long }, counts, connect, readings }
+  const readLong = times === null ? (one: Statement) => pool.use(({ ask }) => ask(one)) : null
+  const reading = { world, pool, read, readLong, context, snapshot: { short, long }, counts, connect, readings }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,

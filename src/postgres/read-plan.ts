@@ -25,6 +25,8 @@ interface PostgresReadDeps {
   readonly pool: ConnectionPool
   /** Runs a short statement on a shared connection. */
   readonly read: (statement: Statement) => Promise<readonly ResultRow[]>
+  /** Runs a long statement on an exclusive connection; null if its timeouts must be set in a transaction. */
+  readonly readLong: ((statement: Statement) => Promise<readonly ResultRow[]>) | null
   readonly context: StoreContext
   /** Begin a snapshot, for reads that an index bounds and for all others. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
@@ -55,7 +57,7 @@ export const runPostgresRead = (deps: PostgresReadDeps, plan: ReadOnlyPlan): Pro
     if (plan.do === 'list' && plan.whole) return readWhole(deps, plan)
     if (plan.do === 'list') return readList(deps, plan)
     const isLone = plan.do !== 'read' || plan.embeds === undefined
-    return isLone ? readInOneStatement(deps, plan) : inSnapshot(deps, true, performWith(deps, plan))
+    return isLone ? readInOneStatement(deps, plan, true) : inSnapshot(deps, true, performWith(deps, plan))
   }, deps.world)
 
 /** Reads all rows in a snapshot on a connection of its own, as its reader may be slow, and requests need those of the pool. */
@@ -85,12 +87,14 @@ export async function retryRead<T>(read: () => Promise<T>, world: World): Promis
 }
 
 /** Runs a plan of one statement without a snapshot; one that needs more statements starts again in a snapshot. */
-async function readInOneStatement(deps: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
+async function readInOneStatement(deps: PostgresReadDeps, plan: ReadOnlyPlan, short: boolean): Promise<Outcome> {
+  const read = short ? deps.read : deps.readLong
+  if (read === null) return inSnapshot(deps, short, performWith(deps, plan))
   const steps = perform(deps.context, plan)
   const first = steps.next()
   if (first.done) return first.value
-  const then = steps.next(await deps.read(first.value))
-  return then.done ? then.value : inSnapshot(deps, true, performWith(deps, plan))
+  const then = steps.next(await read(first.value))
+  return then.done ? then.value : inSnapshot(deps, short, performWith(deps, plan))
 }
 
 /** Rows, total, parent and joined rows are read in one snapshot, except for a list that is a single statement. R54 */
@@ -100,13 +104,12 @@ async function readList(deps: PostgresReadDeps, plan: ListRows): Promise<Outcome
   const short = isBounded(own.collection, resolveList(context, plan), context.dialect)
   if (plan.countTo !== null && deps.counts) return readCountedList(deps, deps.counts, plan, short)
   const isLone =
-    short &&
     !context.dialect.distribute &&
     plan.countTo === null &&
     plan.parent === null &&
     plan.joined === undefined &&
     plan.embeds === undefined
-  return isLone ? readInOneStatement(deps, plan) : inSnapshot(deps, short, performWith(deps, plan))
+  return isLone ? readInOneStatement(deps, plan, short) : inSnapshot(deps, short, performWith(deps, plan))
 }
 
 const performWith =

@@ -15,6 +15,8 @@ export interface Dialect {
   readonly pattern: (parts: readonly string[]) => string
   /** A condition with a hint to the planner that few rows meet it. */
   readonly rare: (condition: string) => string
+  /** A condition with a hint to the planner that most rows meet it; null if the planner estimates that itself. */
+  readonly common: ((condition: string) => string) | null
   /** An index hint to find a row by its primary key, where the planner might choose the index of the id over all accounts. */
   readonly byKey: (table: string) => string
   /** Joins the documents of all rows into one text, in the order of the rows, separated by a comma and a new line. */
@@ -112,6 +114,7 @@ export const sqliteDialect: Dialect = {
   like: (column, pattern) => `+${column} GLOB ${pattern}`, // the plus keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
   rare: (condition) => `unlikely(${condition})`,
+  common: (condition) => `likely(${condition})`,
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
   itemsOf: (mark) => `SELECT value FROM json_each(${mark})`,
@@ -153,6 +156,7 @@ export const postgresDialect: Dialect = {
   like: (column, pattern) => `${column} LIKE ${pattern}`,
   pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
   rare: (condition) => condition,
+  common: null,
   byKey: () => '',
   documentsAggregate: "string_agg(doc, E',\\n')",
   itemsOf: (mark) => `SELECT json_array_elements_text(${mark}::json)`,

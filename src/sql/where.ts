@@ -16,8 +16,13 @@ import { indexPrefixes, prefixConditions } from './index-width.ts'
 import { isSlot, type KeyBound, slot, slotAt } from './ranges.ts'
 import { relevanceOf, searchJoin } from './search-index.ts'
 
-/** Numbers the values of a statement while its text is written, and gives the SQL of its columns. */
-export function statementBinding(dialect: Dialect, collection: Collection, { order, account, where }: ListRows) {
+/** Numbers the values of a statement while its text is written, and gives the SQL of its columns. `range` writes the range of a filter. */
+export function statementBinding(
+  dialect: Dialect,
+  collection: Collection,
+  { order, account, where }: ListRows,
+  range: (condition: string) => string = (condition) => condition,
+) {
   const values: Cell[] = []
   const joinedColumns = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
   const say = (column: string): string => {
@@ -35,7 +40,7 @@ export function statementBinding(dialect: Dialect, collection: Collection, { ord
   const isRanked = search !== null && order.some(isRelevance)
   const own = isRanked ? rowsWithRelevance(collection, words, { dialect, bind }) : quoted(collection.table)
   const joined = [own, ...joinedColumns.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
-  return { values, bind, dialect, say, from: (search?.join ?? '') + joined, account, search }
+  return { values, bind, dialect, say, range, from: (search?.join ?? '') + joined, account, search }
 }
 
 /** The rows of a table, with how well each matches a search as one more column. */
@@ -141,10 +146,10 @@ function conditionTexts(one: Condition, impliedBound: 'lower' | 'upper' | null, 
       return [`(${one.of.map((all) => `(${conjunction(all)})`).join(' OR ')})`]
     case 'gt':
     case 'gte':
-      return impliedBound === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+      return impliedBound === 'lower' ? [] : [binding.range(`${column} ${signs[one.is]} ${binding.bind(one.value)}`)]
     case 'lt':
     case 'lte':
-      return impliedBound === 'upper' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+      return impliedBound === 'upper' ? [] : [binding.range(`${column} ${signs[one.is]} ${binding.bind(one.value)}`)]
     default:
       return [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
   }

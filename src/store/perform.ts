@@ -22,7 +22,7 @@ import { eraseRecords } from '../ledgers/erase-records.ts'
 import { keepAnswer, keepOther, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from '../ledgers/outbox.ts'
 import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
-import { summaryStatement } from '../sql/summary-statement.ts'
+import { breadthStatement, summaryStatement } from '../sql/summary-statement.ts'
 import { performApart, performCreations } from './creations.ts'
 import { writeWithEffects } from './effects.ts'
 import { withEmbeddedRows } from './embedded-outcome.ts'
@@ -176,6 +176,9 @@ function* readList(context: StoreContext, list: ListRows): Steps<Outcome> {
     if (owner) return owner
   }
   if (!plan.summary) return yield* readPage(context, plan)
-  const { statement, read } = summaryStatement(own.collection, plan, plan.summary, context.dialect)
+  const breadth = breadthStatement(own.collection, plan, context.dialect)
+  const [rows] = breadth ? yield breadth : []
+  const isBroad = rows !== undefined && Number(rows.found) >= Number(rows.most)
+  const { statement, read } = summaryStatement(own.collection, plan, plan.summary, context.dialect, isBroad)
   return { is: 'groups', groups: read(yield statement) }
 }

@@ -34,27 +34,39 @@ const shop = service({
       indexes: [['status', 'createdAt', 'total']],
       access: 'authenticated',
     },
+    payments: {
+      prefix: 'pay',
+      fields: { amount: f.integer({ filter: 'range' }), note: f.text() },
+      summaries: { byMonth: { group: [{ month: 'createdAt' }], sum: ['amount'] } },
+      indexes: [['createdAt', 'amount']],
+      access: 'public',
+    },
   },
 })
 const orders = shop.resources.get('orders') as Resource
-const [summary] = orders.summaries
 const collections = [...shop.resources.values()].map(({ collection }) => collection)
 
-/** The statement of the summary with filters. */
-function summaryStatement(dialect: Dialect, target: string): Statement {
+type Answer = (statement: Statement) => readonly Readonly<Record<string, unknown>>[]
+
+/** The statement that reads a summary with filters; those before it are answered by `answer`. */
+function summaryStatement(dialect: Dialect, target: string, answer: Answer = () => []): Statement {
   const layout = changeBetween(null, collections, dialect).after
   const context = storeContext(collections, { layout, former: null }, dialect)
-  const columns = summaryColumns(orders, summary as NonNullable<typeof summary>)
+  const resource = shop.resources.get(target.split('/')[1] as string) as Resource
+  const columns = summaryColumns(resource, resource.summaries[0] as Resource['summaries'][number])
   const { where, order, window, prepared } = summaryQueryReader(
-    listRules(orders, shop.resources),
+    listRules(resource, shop.resources),
     columns.order,
     1000,
   )(target)
   const list: ListRows = {
-    ...{ do: 'list', collection: 'orders', parent: null, account: 'a', time: 0, where, order, window, prepared },
-    ...{ countTo: null, withPositions: false, summary: columns.summary },
+    ...{ do: 'list', collection: resource.collection.name, parent: null, account: 'a', time: 0, where, order, window },
+    ...{ prepared, countTo: null, withPositions: false, summary: columns.summary },
   }
-  return perform(context, list).next().value as Statement
+  const steps = perform(context, list)
+  let statement = steps.next().value as Statement
+  while (!statement.text.includes('AS total')) statement = steps.next(answer(statement)).value as Statement
+  return statement
 }
 
 const targets = [
@@ -86,6 +98,30 @@ test('R236: SQLite reads a summary from its index alone', async (t) => {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]))
     assert.match(JSON.stringify(plan), /USING COVERING INDEX index__orders__account__by_status__by_createdAt__by_total/)
   }
+  db.close()
+})
+
+test('R236: SQLite reads the index of a range only if few rows are in the range', async (t) => {
+  const file = freshFile(t)
+  await (await openStore(shop, `sqlite:${file}`, 'apply')).close()
+  const db = new DatabaseSync(file)
+  const at = "'2026-01-01T00:00:00.000Z'"
+  db.exec(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2000)
+    INSERT INTO payments (id, revision, shape, doc, "by_amount", "by_createdAt", "by_updatedAt")
+      SELECT 'pay_' || n, 1, 1, printf('{"note":"%s"}', hex(zeroblob(200))), n, ${at}, ${at} FROM numbers`)
+  const planOf = (query: string) => {
+    const { text, values } = summaryStatement(
+      sqliteDialect,
+      `/payments/summaries/by-month?${query}`,
+      (one) => db.prepare(one.text).all(...(one.values as number[])) as never,
+    )
+    return JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as number[])))
+  }
+  const whole = /SCAN payments USING COVERING INDEX index__payments__by_createdAt__by_amount/
+  for (const query of ['amount[gte]=2', 'amount[gte]=1800', 'amount[lte]=1500', 'amount[gte]=10&amount[lte]=1900'])
+    assert.match(planOf(query), whole, query)
+  for (const query of ['amount[gte]=1950', 'amount[lte]=50', 'amount[gte]=100&amount[lte]=150', 'amount[gte]=3000'])
+    assert.match(planOf(query), /SEARCH payments USING INDEX index__payments__by_amount/, query)
   db.close()
 })
 
