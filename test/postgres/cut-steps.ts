@@ -142,11 +142,19 @@ function reading(name: string, pathsOf: (items: ItemsToRead) => readonly string[
 const byId = (one: { readonly id: string }, other: { readonly id: string }): number => (one.id < other.id ? -1 : 1)
 let [teams, writes] = [0, 1000]
 
+/** A new item; the key finds it if the answer of its creation did not come in time. */
+async function created({ call }: Pick<Place, 'call'>, path: string, body: object, key: string): Promise<AnswerSeen> {
+  const answer = await recovered(() => call('POST', path, body, keyed(key)))
+  return answer.status === 201 ? answer : recovered(() => call('GET', `${path}/${answer.json.old_id}`))
+}
+
 async function itemsToRead({ call }: Place): Promise<ItemsToRead> {
   const team = `team-${++teams}`
   const ids: string[] = []
-  for (let i = 0; i < 5; i++)
-    ids.push((await recovered(() => call('POST', '/things', { name: `${team}-${i}`, team }))).json.id)
+  for (let i = 0; i < 5; i++) {
+    const name = `${team}-${i}`
+    ids.push((await created({ call }, '/things', { name, team }, name)).json.id)
+  }
   return { ids: ids.sort(), team }
 }
 
@@ -168,7 +176,7 @@ function writing({ name, collection, body, request, success, times, again, isKey
   return {
     name,
     make: async (place, own) => {
-      const { json, etag } = await recovered(() => place.call('POST', `/${collection}`, body(own)))
+      const { json, etag } = await created(place, `/${collection}`, body(own), `new-${own}`)
       const stored = () => place.rows(`SELECT * FROM ${collection} WHERE id = $1`, json.id)
       const sent = request(`/${collection}/${json.id}`, etag, own)
       return {
