@@ -76,7 +76,10 @@ const counted = { type: 'object', properties: { data, total: { type: 'integer' }
 const query = {
   type: 'object',
   required: ['q'],
-  properties: { q: { type: 'string', minLength: 1 }, limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 } },
+  properties: {
+    q: { type: 'string', minLength: 1 },
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+  },
 }
 type Query = { readonly Querystring: { readonly q: string; readonly limit: number } }
 

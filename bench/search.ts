@@ -77,8 +77,7 @@ function manySearches(): string[] {
   }
   const single = [...counts.keys()].filter(isFit)
   const both = pairs.filter((pair) => pair.split(' ').some(isFit))
-  const shuffled = (all: readonly string[]) =>
-    all.map((one) => [random(), one] as const).toSorted(([a], [b]) => a - b)
+  const shuffled = (all: readonly string[]) => all.map((one) => [random(), one] as const).toSorted(([a], [b]) => a - b)
   const [singles, doubles] = [shuffled(single), shuffled(both)]
   return Array.from({ length: Math.min(searches, singles.length, 4 * doubles.length) }, (_, i) => {
     const [, found] = (i % 4 === 3 ? doubles[i >> 2] : singles[i]) as readonly [number, string]
@@ -160,8 +159,7 @@ async function compare(store: string, database: string, expertDatabase: string):
   ] as const
   const [ours, expert] = sides
   const found = manySearches()
-  const requests = (path: string): BenchRequest[] =>
-    found.map((one) => ({ path: path + encodeURIComponent(one) }))
+  const requests = (path: string): BenchRequest[] => found.map((one) => ({ path: path + encodeURIComponent(one) }))
   try {
     for (const [name, own, other] of [
       ['by relevance', `/books?cursor=&limit=${size}&search=`, `/best?limit=${size}&q=`],
