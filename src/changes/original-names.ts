@@ -1,5 +1,6 @@
 /** Original names: the first names of resources, which stored rows, references and keys keep. Part 9, versions. */
 import type { ResourceDeclaration, ResourceRules, VersionedDeclaration } from '../resources/declaration.ts'
+import { oldValues } from '../resources/repoint.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { type ShapedField, shapeName } from '../rows/shape.ts'
 import type { ChangeStep } from './conversion.ts'
@@ -76,13 +77,7 @@ function olderStates(steps: readonly ChangeStep[], stateField: string, state: st
   for (const step of steps) {
     const { mapped = {}, shown = {}, added = [], retyped = {} } = step.change
     if (added.includes(field) || Object.hasOwn(retyped, field)) return []
-    const [was, seen] = [mapped[field] ?? {}, shown[field] ?? {}]
-    names = names
-      .filter((name) => !Object.hasOwn(seen, name))
-      .flatMap((name) => {
-        const old = Object.keys(was).filter((one) => was[one] === name)
-        return old.length > 0 ? old : [name]
-      })
+    names = oldValues(names, mapped[field] ?? {}, shown[field] ?? {})
     field = olderNames([step], field)[0] ?? field
   }
   return names
