@@ -22,7 +22,10 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-quota-'))
 
 const call = { address: '127.0.0.1' } as Call
 const contextOf = () => ({
-  service: { quotas: quotasOf({ pro: { hourly: 1_000_000_000 } }, { lease: 1, headers: 'draft-11' }) },
+  service: {
+    quotas: quotasOf({ pro: { hourly: 1_000_000_000 } }, { lease: 1, headers: 'draft-11' }),
+    settings: { naming: 'camel' } as const,
+  },
   world: { due: () => Date.now() } as ServiceWorld,
 })
 

@@ -17,6 +17,7 @@ import {
   type Members,
   type RowView,
   rememberedColumn,
+  renamedStates,
   type ShapeConversions,
   type DocumentTexts as Stored,
   type StoredDocument,
@@ -56,6 +57,8 @@ export interface PreparedCollection {
   readonly eventJoins: readonly DocumentJoin[]
   /** The behaviour that waits for the second phase of a change; null if none waits. */
   readonly waiting: Waiting | null
+  /** The states that old nodes know by another name, under which events record them as long as such nodes may run. */
+  readonly renamedStates: ReadonlyMap<string, string>
   readonly columnName: (column: string) => string
   /** The columns whose values can be read from the document of a row. */
   readonly columnsInDocument: ReadonlySet<string>
@@ -121,12 +124,12 @@ export function storeContext(
     const { shape, shapes } = table
     const alike = shapes.flatMap((name, i) => (name === shapes[shape - 1] ? [i + 1] : []))
     const before = Object.values(former?.tables ?? {}).find((one) => one.table === collection.table)
-    const waiting = before ? waitingParts(collection, before) : null
+    const behaviour = behaviourDuringUpgrade(collection, before)
     preparedCollections.set(collection.name, {
-      collection: waiting
-        ? { ...collection, fields: withUnknownTotals(collection.fields, waiting.totals) }
+      collection: behaviour.waiting
+        ? { ...collection, fields: withUnknownTotals(collection.fields, behaviour.waiting.totals) }
         : collection,
-      waiting,
+      ...behaviour,
       eventJoins: eventJoinsOf(collection),
       texts: statementTexts(collection, dialect),
       shape,
@@ -147,6 +150,11 @@ export function storeContext(
     caches: true,
   }
 }
+
+const behaviourDuringUpgrade = (collection: Collection, before: TableLayout | undefined) => ({
+  waiting: before ? waitingParts(collection, before) : null,
+  renamedStates: before ? renamedStates(collection, before) : new Map<string, string>(),
+})
 
 function eventJoinsOf(collection: Collection): readonly DocumentJoin[] {
   const { conversions, versions = [] } = collection

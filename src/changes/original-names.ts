@@ -1,7 +1,9 @@
 /** Original names: the first names of resources, which stored rows, references and keys keep. Part 9, versions. */
 import type { ResourceDeclaration, ResourceRules, VersionedDeclaration } from '../resources/declaration.ts'
+import { oldValues } from '../resources/repoint.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { type ShapedField, shapeName } from '../rows/shape.ts'
+import type { ChangeStep } from './conversion.ts'
 import type { VersionAt } from './history.ts'
 import { olderNames } from './queries.ts'
 
@@ -53,6 +55,32 @@ export function withFormerSources(today: Resource, all: readonly VersionAt<Versi
     return { ...field, derived: { ...derived, formerNames: [...derived.formerNames, ...names] } }
   })
   return { ...today, collection: { ...collection, fields } }
+}
+
+/** Adds the names that states had in older versions, so that a state with another name does not count as a new one. */
+export function withFormerStates(today: Resource, all: readonly VersionAt<VersionedDeclaration>[]): Resource {
+  const { machine, collection } = today
+  if (machine === null) return today
+  const names = new Map<string, string[]>()
+  for (const { histories } of all) {
+    const { steps = [] } = histories.get(today.name) ?? {}
+    for (const state of machine.states)
+      for (const name of olderStates(steps, machine.field, state))
+        if (name !== state) names.set(state, [...(names.get(state) ?? []), name])
+  }
+  return names.size === 0 ? today : { ...today, collection: { ...collection, formerStates: names } }
+}
+
+/** The names of a state before some changes, the newest of which comes first; none if the state or all states began with one. */
+function olderStates(steps: readonly ChangeStep[], stateField: string, state: string): readonly string[] {
+  let [field, names] = [stateField, [state] as readonly string[]]
+  for (const step of steps) {
+    const { mapped = {}, shown = {}, added = [], retyped = {} } = step.change
+    if (added.includes(field) || Object.hasOwn(retyped, field)) return []
+    names = oldValues(names, mapped[field] ?? {}, shown[field] ?? {})
+    field = olderNames([step], field)[0] ?? field
+  }
+  return names
 }
 
 /** References and the table keep the first name, so that stored data outlives a rename. R196. */

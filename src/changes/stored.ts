@@ -21,7 +21,7 @@ import {
 } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 import { movedFieldFinder, type VersionAt, versionHistory } from './history.ts'
-import { originalNames, resourceAt, withFormerSources, withOriginalNames } from './original-names.ts'
+import { originalNames, resourceAt, withFormerSources, withFormerStates, withOriginalNames } from './original-names.ts'
 import { translateSort } from './queries.ts'
 import { withStoredStatuses } from './stored-statuses.ts'
 
@@ -43,7 +43,10 @@ export function withStoredVersions(
   const kept = new Map(
     [...today].map(([name, one]) => [
       name,
-      withOriginalNames(withFormerSources(withKeptFields(one, all, declared.rules), all), origins),
+      withOriginalNames(
+        withFormerStates(withFormerSources(withKeptFields(one, all, declared.rules), all), all),
+        origins,
+      ),
     ]),
   )
   const elsewhere = movedFieldFinder(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])

@@ -35,10 +35,14 @@ import { checkDeprecations, checkVersions } from './version-mistakes.ts'
 import { checkFieldVisibility, checkOwner, checkRemoval, checkRowRules } from './visibility.ts'
 
 /** All mistakes in the order of their places. Never throws, whatever the input. R219. */
-export function declarationMistakes(declaration: unknown, kinds: FieldKinds = standardKinds): Mistake[] {
+export function declarationMistakes(
+  declaration: unknown,
+  kinds: FieldKinds = standardKinds,
+  isOlder = false,
+): Mistake[] {
   const findings: Finding[] = []
   try {
-    if (isObject(declaration)) checkService(declaration, findings, kinds)
+    if (isObject(declaration)) checkService(declaration, findings, kinds, isOlder)
     else
       report(
         { findings },
@@ -91,7 +95,7 @@ const serviceKeys = [
   ...['title', 'description', ...Object.keys(infoMembers)],
 ]
 
-function checkService(declaration: UncheckedObject, findings: Finding[], kinds: FieldKinds): void {
+function checkService(declaration: UncheckedObject, findings: Finding[], kinds: FieldKinds, isOlder: boolean): void {
   const part = (name: string): UncheckedObject => (isObject(declaration[name]) ? declaration[name] : {})
   const settings = readSettings(declaration.settings, undefined, false, (fault) =>
     addSettingFinding({ findings }, [], fault),
@@ -99,7 +103,7 @@ function checkService(declaration: UncheckedObject, findings: Finding[], kinds: 
   const rules = { settings, isId: () => true, kinds }
   const [resources, pairs] = [part('resources'), part('pairs')]
   const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
-  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), findings }
+  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), isOlder, findings }
   const context = { ...declared, ...withPairResources(declared) }
   checkKnownKeys([], declaration, serviceKeys, [], context)
   checkInfo(declaration, context)

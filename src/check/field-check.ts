@@ -24,6 +24,8 @@ export interface DeclarationCheck {
   /** The concepts without a mistake. */
   readonly soundConcepts: Map<string, Field>
   readonly scopes: UncheckedObject
+  /** Whether the declaration is that of an older version, whose transitions set what those of the newest set. */
+  readonly isOlder: boolean
   readonly findings: Finding[]
 }
 

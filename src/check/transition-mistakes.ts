@@ -47,7 +47,7 @@ export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, c
     else
       report(context, at, `It is ${valueInWords(transition)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
   }
-  checkEndless(path, transitions, context)
+  if (!context.isOlder) checkEndless(path, transitions, context)
 }
 
 /** Refuses cycles of transitions by the time in a field that keeps its value: they would run for ever. */

@@ -95,7 +95,7 @@ export const intentPhase = phase({
 function parseIntent(
   request: RequestContext,
   route: Route,
-  context: Pick<ServerContext, 'service' | 'store'>,
+  context: Pick<ServerContext, 'service' | 'store' | 'authenticate'>,
   version: ServedVersion,
 ): Intent | Promise<Intent> {
   const { content, headers } = request.call
@@ -112,12 +112,16 @@ function parseIntent(
 async function parseWithContent(
   request: RequestContext,
   route: Route,
-  context: Pick<ServerContext, 'service' | 'store'>,
+  context: Pick<ServerContext, 'service' | 'store' | 'authenticate'>,
   version: ServedVersion,
 ): Promise<Intent> {
   const { upload } = route
   if (upload || request.call.headers.expect !== undefined) await admitTargetFirst(request, route, context, version)
-  if (upload) return route.parse({ ...request, body: {}, uploaded: await upload.receive(request, context.store) })
+  if (upload) {
+    const uploaded = await upload.receive(request, context.store)
+    await context.authenticate(request.call, route.rule) // the credentials may have ended while it was received
+    return route.parse({ ...request, body: {}, uploaded })
+  }
   let withBody = request
   try {
     const payload = await readPayload(request.call, route) //                    400, 413

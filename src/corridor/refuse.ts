@@ -7,6 +7,7 @@ import { errorBody, Problem, problemBody, problemStatus } from '../errors/proble
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
+import { toCase } from '../formats/naming.ts'
 import { HandlerFailure } from '../handlers/handler-fault.ts'
 import { isRowLogDue, logThrottled } from '../limits/log-throttle.ts'
 import type { Service } from '../service.ts'
@@ -32,14 +33,17 @@ export function refuse(
 
 function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, version: ServedVersion | null): Reply {
   const { service, exposed = false } = context
+  const { errors, settings } = service
   const problem = declaredProblem(thrown, service)
   const status = problemStatus(problem, service.errors)
   const cause = causeOf(problem, thrown)
   const clientProblem =
     status < 500
       ? problem
-      : failureProblem(problem, status, { requestId: call.id, ...(exposed ? causeDetails(cause) : {}) })
-  const { errors, settings } = service
+      : failureProblem(problem, status, {
+          [toCase('requestId', settings.naming)]: call.id,
+          ...(exposed ? causeDetails(cause) : {}),
+        })
   const named = inNamesOfVersion(clientProblem, version)
   const reply = errorReply(call, { settings, errors: version?.errors ?? errors }, named, status)
   if (status >= 500) report(call, context, problem, { err: cause, ...failedRow(problem, version) })

@@ -105,7 +105,9 @@ function executeImport(
     rights: rowRightsOf(service.ruled, versioned.version, importing, caller),
     content: flowingContent(call, resource.settings),
     reader: rowReader(call, resource, intent.params[0], (bytes) => parseObject(bytes, resource.settings.body)),
-    spendQuota: async () => {
+    admitTransaction: async (isFurther) => {
+      await context.authenticate(call, route.rule)
+      if (!isFurther) return
       state.rate = await spendQuota(context, call, state.identified.caller)
       admitQuota(state.rate)
     },

@@ -2,6 +2,7 @@
 
 import type { ComponentRef, Components, DocumentPart } from '../bodies/components.ts'
 import { catalogue, typeChain } from '../errors/catalogue.ts'
+import { toCase } from '../formats/naming.ts'
 import { problemPrefix, type Settings } from '../settings.ts'
 import type { StatusRefusal } from './refusals.ts'
 
@@ -23,15 +24,15 @@ const errorsSchema = {
 }
 
 /** The place of a violation, and other members of errors. */
-const detailSchemas: DocumentPart = {
+const detailSchemas = ({ naming }: Settings): DocumentPart => ({
   cause: errorRef,
   errors: schemaRef('Errors'),
   in: { type: 'string', enum: ['body', 'query', 'path', 'header'] },
   pointer: { type: 'string', format: 'json-pointer', description: 'The place in the body.' },
   name: { type: 'string', description: 'The parameter or header.' },
   scope: { type: 'string', description: 'The scopes that it takes, with spaces between them.' },
-  requestId: { type: 'string', description: 'The Request-Id, where the service failed.' },
-}
+  [toCase('requestId', naming)]: { type: 'string', description: 'The Request-Id, where the service failed.' },
+})
 const oldIdSchema = { type: 'string', description: 'The id of the resource that the first request created.' }
 const policiesSchema = { type: 'array', items: { type: 'string' }, description: 'The quotas that are used up.' }
 
@@ -46,8 +47,8 @@ const errorSchemas = (settings: Settings): Readonly<Record<string, DocumentPart>
       message: { type: 'string' },
       type: typeSchema,
       types: schemaRef('ErrorTypes'),
-      ...detailSchemas,
-      violatedPolicies: policiesSchema,
+      ...detailSchemas(settings),
+      [toCase('violatedPolicies', settings.naming)]: policiesSchema,
     },
     required: ['message', 'type', 'types'],
   },
@@ -61,7 +62,7 @@ const errorSchemas = (settings: Settings): Readonly<Record<string, DocumentPart>
       detail: { type: 'string' },
       instance: { type: 'string', format: 'uri' },
       types: schemaRef('ErrorTypes'),
-      ...detailSchemas,
+      ...detailSchemas(settings),
       old_id: oldIdSchema,
       'violated-policies': policiesSchema,
     },

@@ -16,7 +16,7 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
-import type { ServedTransition, Transition } from '../resources/machine.ts'
+import type { ServedTimer, ServedTransition, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { EmbeddingResource } from '../views/embedder.ts'
@@ -38,6 +38,7 @@ export interface EndpointContext extends EmbeddingResource {
   readonly writer: RowWriter
   /** The transitions of the version, each with the one that is carried out. */
   readonly transitions: readonly ServedTransition[]
+  readonly timed: readonly ServedTimer[]
   /** The operations that the version declares, each with the one that is carried out. */
   readonly operations: readonly StoredOperation[]
   readonly summaries: readonly ServedSummary[]

@@ -96,7 +96,7 @@ const registeredTypes: ReadonlyMap<
     'quota-exceeded',
     {
       uri: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-      members: { violatedPolicies: 'violated-policies' },
+      members: { violatedPolicies: 'violated-policies', violated_policies: 'violated-policies' },
     },
   ],
 ])

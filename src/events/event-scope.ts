@@ -50,14 +50,9 @@ export function eventScope(service: string, label: string, contexts: Iterable<En
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
 /** A transition to a state that the version does not have is an update there. */
-export function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
+export function actionsOf({ resource, representation, transitions, timed }: EndpointContext): Map<string, string> {
   const [own, today] = [resource.machine, representation.today.machine]
-  const called = transitions.map(({ own: { to }, today: stored }) => [stored.to, to] as const)
-  const timed = (today?.timed ?? []).flatMap(({ name, to }) => {
-    const same = own?.timed.find((one) => one.name === name)
-    return same ? [[to, same.to] as const] : []
-  })
-  const named = new Map([...timed, ...called])
+  const named = new Map([...timed, ...transitions].map(({ own: { to }, today: stored }) => [stored.to, to] as const))
   const entered = (today?.states ?? []).map((state) => {
     const name = named.get(state) ?? (own?.states.includes(state) ? state : 'updated')
     return [state, name] as const

@@ -12,9 +12,11 @@ export const importInProgress = (): Problem =>
     headers: { 'Retry-After': '1' },
   })
 
+const mismatchType = 'idempotency-key-payload-mismatch'
+
 export const otherContent = (line: number): Problem =>
   new Problem(
-    'idempotency-key-payload-mismatch',
+    mismatchType,
     `This idempotency key was used to import other content, which differs in its first ${line} lines or in their number. Use a new key for new content.`,
     { under: 'unprocessable' },
   )
@@ -33,9 +35,9 @@ export const allRefused = ({ failed, ...report }: RefusedLines): Problem =>
     },
   )
 
-/** The error that ends an import after some of its lines. */
+/** The error that ends an import after some of its lines. Other content needs another key, so it does not go on. */
 export function brokenOff(error: unknown, line: number, hasKey: boolean): unknown {
-  if (!(error instanceof Problem)) return error
+  if (!(error instanceof Problem) || error.type === mismatchType) return error
   const { type, message, violations, headers, extra, under, bare } = error
   const mend = hasKey
     ? `Send it again with the same Idempotency-Key: it goes on after line ${line}.`

@@ -194,7 +194,7 @@ class Import {
     const end = { line: this.#last, digest: this.#digest.text() }
     await this.#running
     if (rows.length === 0) return
-    if (this.#transactions++ > 0) await this.#tools.spendQuota()
+    await this.#tools.admitTransaction(this.#transactions++ > 0)
     this.#running = this.#carryOut(rows, end)
     this.#running.catch(() => {}) // a later await throws it
   }

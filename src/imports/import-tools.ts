@@ -17,8 +17,11 @@ export interface ImportTools {
   /** Whether handlers may run: then each line has a transaction of its own. */
   readonly isHandled: boolean
   readonly keepsHistory: boolean
-  /** Counts a further request. Throws if the quota is exhausted. */
-  readonly spendQuota: () => Promise<void>
+  /**
+   * Admits a transaction, of which each further one counts as a request. Throws if the quota is exhausted, or the credentials have
+   * ended since the import began, which may take long.
+   */
+  readonly admitTransaction: (isFurther: boolean) => Promise<void>
   /** The members of the error of a line. Throws failures of the service, except those of handlers. */
   readonly lineError: (error: unknown, line: number) => Readonly<Record<string, unknown>>
 }

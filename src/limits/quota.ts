@@ -6,6 +6,7 @@ import { clientBlock } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { type Naming, toCase } from '../formats/naming.ts'
 import { makeMeter, type QuotaBalance, type QuotaDecision } from './meter.ts'
 import { type Ledger, storeLedger } from './quota-table.ts'
 import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
@@ -14,12 +15,13 @@ import type { QuotaPolicy, Quotas, Tier } from './tier.ts'
 export interface QuotaStatus extends QuotaDecision {
   readonly tier: Tier
   readonly headers: Quotas['headers']
+  readonly naming: Naming
   readonly now: number
 }
 
 /** The store, clock and ledger that requests are counted with. */
 interface QuotaContext {
-  readonly service: { readonly quotas: Quotas | null }
+  readonly service: { readonly quotas: Quotas | null; readonly settings: { readonly naming: Naming } }
   readonly store: Store
   readonly world: ServiceWorld
   /** Counts in place of the store. */
@@ -28,7 +30,7 @@ interface QuotaContext {
 
 /** Counts a request; null if its caller has no quotas. R181, R184. */
 export function spendQuota(
-  { service: { quotas }, store, world, ledger = storeLedger(store) }: QuotaContext,
+  { service: { quotas, settings }, store, world, ledger = storeLedger(store) }: QuotaContext,
   call: Call,
   caller: Caller,
 ): QuotaStatus | null | Promise<QuotaStatus | null> {
@@ -43,6 +45,7 @@ export function spendQuota(
     balances,
     tier,
     headers: quotas.headers,
+    naming: settings.naming,
     now,
   })
   return taken instanceof Promise ? taken.then(rate) : rate(taken)
@@ -81,7 +84,7 @@ export function admitQuota(rate: QuotaStatus | null): void {
   const message = `The ${name} quota of ${quota} ${quota === 1 ? 'request' : 'requests'} is used up. Ask again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
   throw new Problem('quota-exceeded', message, {
     headers: { 'Retry-After': String(wait) },
-    extra: { violatedPolicies: violated.map(({ policy }) => policy.name) },
+    extra: { [toCase('violatedPolicies', rate.naming)]: violated.map(({ policy }) => policy.name) },
   })
 }
 

@@ -4,7 +4,7 @@ export const problemTexts: Readonly<Record<string, string>> = {
   error: 'The request was not carried out. `message` says why.',
   'client-error':
     'The request cannot be carried out as it was sent. Change it; the same request would be refused again.',
-  'server-error': 'The service failed. The request may be right; `requestId` names it in the log of the service.',
+  'server-error': 'The service failed. The request may be right; its `Request-Id` names it in the log of the service.',
   'invalid-request': 'The request is malformed. `message` says what is wrong and what is allowed.',
   'malformed-request': 'The message does not follow HTTP. Use an HTTP client that does.',
   'invalid-host': 'The header `Host` is missing, malformed or given twice. Send it once, as `Host: api.example.com`.',
@@ -98,11 +98,11 @@ export const problemTexts: Readonly<Record<string, string>> = {
   'precondition-required':
     'The change has to name the version of the item that it is based on. Send `If-Match` with its `ETag`.',
   'too-many-requests': 'The caller sends too many requests. Wait for `Retry-After`.',
-  'quota-exceeded': 'A quota is used up; `violatedPolicies` names it. Wait for `Retry-After`.',
+  'quota-exceeded': 'A quota is used up; `message` names it. Wait for `Retry-After`.',
   'too-many-concurrent-requests': 'Too many requests of the caller are running. Wait until some have ended.',
   'header-fields-too-large': 'The header of the request is larger than the limit.',
-  'internal-error': 'The service failed in a way that was not expected. Report `requestId`.',
-  'version-conversion-failed': 'An item cannot be shown in this version. Report `requestId`.',
+  'internal-error': 'The service failed in a way that was not expected. Report the `Request-Id`.',
+  'version-conversion-failed': 'An item cannot be shown in this version. Report the `Request-Id`.',
   'not-implemented': 'The service does not know this method.',
   unavailable: 'The service cannot answer now. Repeat the request after `Retry-After`.',
   timeout:

@@ -20,7 +20,7 @@ const keptHeaders = [
   'version',
 ]
 /** Texts for people, and members that identify a single request. */
-const ignoredMembers = new Set(['message', 'detail', 'title', 'requestId', 'instance'])
+const ignoredMembers = new Set(['message', 'detail', 'title', 'requestId', 'request_id', 'instance'])
 
 export function recordExchange(request: TrialRequest, { status, headers, body }: TrialAnswer): RecordedExchange {
   const own = keptHeaders.filter((name) => headers[name] !== undefined)

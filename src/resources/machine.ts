@@ -86,6 +86,12 @@ export interface TimedTransition extends Pick<Transition, 'name' | 'from' | 'to'
   readonly catchUp: boolean
 }
 
+/** A transition by the clock as a version declares it, and the newest one, by which callers may carry it out. */
+export interface ServedTimer {
+  readonly own: TimedTransition
+  readonly today: Pick<Transition, 'to'>
+}
+
 export interface Machine {
   readonly field: string
   readonly states: readonly string[]

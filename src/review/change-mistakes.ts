@@ -66,7 +66,10 @@ function mistakesOfVersion(
   kinds: FieldKinds,
 ): Mistake[] {
   const older = declarationAt(declaration, changes, label)
-  const mistakes = changes.length === 0 ? [] : declarationMistakes(asDeclared(older), kinds)
+  const mistakes =
+    changes.length === 0
+      ? []
+      : declarationMistakes(asDeclared(older), kinds, label !== versionLabels(declaration).at(-1))
   return mistakes.map((one) => ({ ...one, place: `${label}: ${one.place}` }))
 }
 

@@ -3,7 +3,7 @@
 import type { ChangeStep } from '../changes/conversion.ts'
 import { olderInput, olderStatuses, type ShownOperation } from '../changes/older-inputs.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
-import type { ServedTransition, Transition } from '../resources/machine.ts'
+import type { ServedTimer, ServedTransition, Transition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { newestAction, writtenTransitions } from '../resources/states-before.ts'
 
@@ -15,6 +15,17 @@ export const servedTransitions = (own: Resource, today: Resource, steps: readonl
     return (today.machine?.transitions ?? [])
       .filter((stored) => stored.name === name)
       .map((stored) => ({ own: one, today: stored, older: olderInput(one, stored, changes), refused }))
+  })
+
+/** The transitions by the clock of a version, each with the newest one; without those that a later version withdrew. */
+export const servedTimers = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedTimer[] =>
+  (own.machine?.timed ?? []).flatMap((one): ServedTimer[] => {
+    const { name, refused } = newestAction(steps, 'transitions', one.name)
+    if (refused) return []
+    const { timed = [], transitions = [] } = today.machine ?? {}
+    return [...timed, ...transitions]
+      .filter((stored) => stored.name === name)
+      .map((stored) => ({ own: one, today: stored }))
   })
 
 /** The transitions that a version carries out for callers that write the state; null if the version has states itself. */

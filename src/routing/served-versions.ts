@@ -26,7 +26,7 @@ import { type ViewSource, viewsOf } from '../views/view.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
-import { servedTransitions, statusForm, transitionsByValue } from './served-actions.ts'
+import { servedTimers, servedTransitions, statusForm, transitionsByValue } from './served-actions.ts'
 
 /** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
 function resourceEndpoints(context: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
@@ -206,13 +206,24 @@ const changesFields = (step: ChangeStep): boolean => {
 const changesAfter = ({ changes }: Pick<DeclaredService, 'changes'>, label: string): readonly Change[] =>
   changes.filter(({ version }) => majorOf(version) > majorOf(label))
 
+/** The actions and summaries of a resource in a version, each with the newest one. */
+const servedParts = (own: Resource, today: Resource, steps: ResourceHistory['steps']) => ({
+  transitions: servedTransitions(own, today, steps),
+  timed: servedTimers(own, today, steps),
+  operations: servedOperations(own, today, steps),
+  summaries: servedSummaries(own, today, steps),
+})
+
 /** A resource as a version has it: the current one if nothing has changed since. */
 function contextOf(
   { label, declaration }: VersionAt<VersionedDeclaration>,
   today: Resource,
   { name, steps }: ResourceHistory,
   { declared, elsewhere }: { declared: DeclaredService; elsewhere: FindMovedField },
-): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'operations' | 'summaries' | 'byValue'> & {
+): Pick<
+  EndpointContext,
+  'resource' | 'representation' | 'transitions' | 'timed' | 'operations' | 'summaries' | 'byValue'
+> & {
   readonly source: UnlinkedSource
 } {
   const current = declaration.resources[name] as ResourceDeclaration
@@ -220,9 +231,7 @@ function contextOf(
     return {
       resource: today,
       representation: storedRepresentation(today),
-      transitions: servedTransitions(today, today, []),
-      operations: servedOperations(today, today, []),
-      summaries: servedSummaries(today, today, []),
+      ...servedParts(today, today, []),
       byValue: null,
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
@@ -240,9 +249,7 @@ function contextOf(
   return {
     resource: { ...own, collection: today.collection },
     representation: form,
-    transitions: servedTransitions(own, today, steps),
-    operations: servedOperations(own, today, steps),
-    summaries: servedSummaries(own, today, steps),
+    ...servedParts(own, today, steps),
     byValue: transitionsByValue(own, today, steps),
     source: { resource: own, today, major: majorOf(label), changes: later, joined },
   }

@@ -37,9 +37,13 @@ export interface Waiting {
   readonly derived: ReadonlySet<string>
 }
 
+/** The names that states had in former versions, by their names now; only of states that were renamed. */
+export type FormerStateNames = ReadonlyMap<string, readonly string[]>
+
 interface BehavingCollection {
   readonly fields: readonly ShapedField[]
   readonly behaviour?: Behaviour
+  readonly formerStates?: FormerStateNames
 }
 
 /** The stored part of a table's layout: its behaviour, and the names of its shapes. */
@@ -49,18 +53,34 @@ interface RememberedBehaviour {
   readonly shape: number
 }
 
+/**
+ * The states that the former declaration has under another name, each with that name. A name that another state has now is
+ * none of them, as events with it would have two meanings.
+ */
+export function renamedStates(
+  { behaviour = {}, formerStates }: Pick<BehavingCollection, 'behaviour' | 'formerStates'>,
+  { behaviour: was = {} }: Pick<RememberedBehaviour, 'behaviour'>,
+): ReadonlyMap<string, string> {
+  const [today, former] = [new Set(behaviour.states), new Set(was.states)]
+  const pairs = [...today].flatMap((state) => {
+    const name = formerStates?.get(state)?.find((one) => former.has(one) && !today.has(one))
+    return former.has(state) || name === undefined ? [] : [[state, name] as const]
+  })
+  return new Map(pairs)
+}
+
 /** The parts that the former declaration does not have or has differently; null if there are no such parts. */
-export function waitingParts(
-  { fields, behaviour = {} }: BehavingCollection,
-  { behaviour: was = {}, shapes, shape }: RememberedBehaviour,
-): Waiting | null {
+export function waitingParts(collection: BehavingCollection, remembered: RememberedBehaviour): Waiting | null {
+  const { fields, behaviour = {} } = collection
+  const { behaviour: was = {}, shapes, shape } = remembered
+  const renamed = renamedStates(collection, remembered)
   const text = shapes[shape - 1] as string
   const isKnown = ({ name, formerNames }: DerivedValue) =>
     [name, ...formerNames].some((one) => text.includes(JSON.stringify(one)))
   const fresh = fields.filter(({ derived }) => derived && !isKnown(derived))
   const totals = fresh.filter(({ derived }) => derived?.of === null)
   const waiting: Waiting = {
-    states: new Set(behaviour.states?.filter((one) => !was.states?.includes(one))),
+    states: new Set(behaviour.states?.filter((one) => !was.states?.includes(one) && !renamed.has(one))),
     timers: behaviour.timers !== undefined && behaviour.timers !== was.timers,
     guards: new Set(behaviour.guards?.filter((one) => !was.guards?.includes(one))),
     events: behaviour.events === true && was.events !== true,

@@ -2,7 +2,14 @@
 
 export type { Cell } from '../fields/kind.ts'
 export { aggregateOf, type StoredAggregate } from './aggregates.ts'
-export { type Behaviour, isSameBehaviour, type Waiting, waitingParts, withUnknownTotals } from './behaviour.ts'
+export {
+  type Behaviour,
+  isSameBehaviour,
+  renamedStates,
+  type Waiting,
+  waitingParts,
+  withUnknownTotals,
+} from './behaviour.ts'
 export {
   type Column,
   cellIn,
@@ -44,7 +51,7 @@ export {
 
 import type { FieldKinds } from '../fields/kind.ts'
 import type { StoredAggregate } from './aggregates.ts'
-import type { Behaviour } from './behaviour.ts'
+import type { Behaviour, FormerStateNames } from './behaviour.ts'
 import type { Column } from './column.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { DocumentTexts } from './kept-for-others.ts'
@@ -108,6 +115,8 @@ export interface Collection {
   readonly aggregates: readonly StoredAggregate[]
   /** The behaviour that nodes of other declarations may leave out; absent if it only stores rows. */
   readonly behaviour?: Behaviour
+  /** The names of its states in former versions; absent if no version renamed one. */
+  readonly formerStates?: FormerStateNames
   /** The rules for stored values, by field. */
   readonly rules: FieldRules
   /** The first part of the types of its events, as `order`; absent if its writes are no events. R205. */

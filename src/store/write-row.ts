@@ -229,6 +229,7 @@ function* eventOfUpdate(
   { key, revision, entered = 'updated', row: { doc } }: Update,
 ): Steps<EventValues | null> {
   const ledgers = yield* ledgersOf(context, own)
-  const change = { key, revision: revision + 1, action: entered, doc, shape: own.shape }
+  const action = own.renamedStates.get(entered) ?? entered
+  const change = { key, revision: revision + 1, action, doc, shape: own.shape }
   return ledgers && eventValues(context, own.collection, { ...change, ledgers })
 }

@@ -124,3 +124,31 @@ doors('camelCase', camel, (door) => {
     },
   )
 })
+
+const failing = service({
+  name: 'failing',
+  settings: { naming: 'snake' },
+  resources: { notes: { prefix: 'not', fields: { first_word: f.text() }, access: 'public' } },
+  tiers: { anonymous: { hourly: 1 } },
+}).handlers({
+  notes: {
+    create() {
+      throw new Error('The handler fails.')
+    },
+  },
+})
+
+doors('errors in snake_case', failing, (door) => {
+  spec('R41a R157 R182', 'the further members of errors follow the setting, in both forms', async () => {
+    const failed = await door.send('POST', '/notes', { json: { first_word: 'a' } })
+    assert.equal(failed.status, 500)
+    assert.deepEqual(Object.keys(failed.json), ['message', 'request_id', 'type', 'types'])
+    assert.equal(failed.json.request_id, failed.headers['request-id'])
+    const refused = await door.send('GET', '/notes')
+    assert.deepEqual([refused.status, refused.json.violated_policies], [429, ['hourly']])
+    assert.ok(!Object.hasOwn(refused.json, 'violatedPolicies'))
+    const problem = await door.send('GET', '/notes', { headers: { accept: 'application/problem+json' } })
+    assert.deepEqual(problem.json['violated-policies'], ['hourly']) // the name in the registry of problem types
+    assert.ok(!Object.hasOwn(problem.json, 'violated_policies'))
+  })
+})

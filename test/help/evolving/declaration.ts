@@ -131,6 +131,14 @@ export function fieldOf({ kind, filter, sort, unique, optional, fallback, bare }
   })
 }
 
+/** Whether a change maps the values of a field, which are those of an enum in both versions. */
+export const isMapped = (old: Options, next: Options): boolean =>
+  [old, next].every(({ kind }) => kind === 'colour' || kind === 'town')
+
+/** Whether a change only makes a field required. */
+export const isRequired = (old: Options, next: Options): boolean =>
+  old.kind === next.kind && old.optional && !next.optional
+
 /** The field of a total in a version that still has it while newer ones do not. */
 export const formerTotal = ({ total: { by, filter } }: { readonly total: Total }): Field =>
   f.integer({

@@ -2,6 +2,8 @@
 import {
   type Declaration,
   encodingOf,
+  isMapped,
+  isRequired,
   newest,
   type Options,
   type ResourceId,
@@ -142,6 +144,17 @@ function lastDefault({ versions }: Declaration, nth: number, resource: ResourceI
   return missing(all[end - 1] as Options)
 }
 
+/** The options with the filter and the sort of a field: those of the next version, unless the change between them states others. */
+function offered({ versions }: Declaration, nth: number, resource: ResourceId, attribute: string): Options {
+  const all = versions.slice(nth).map(({ resources }) => resources[resource].fields[attribute]?.options)
+  let [options] = all as [Options]
+  for (const next of all.slice(1)) {
+    if (!next || !(next === options || isRequired(options, next) || isMapped(options, next))) break
+    options = next
+  }
+  return options
+}
+
 export interface Column {
   readonly attribute: string
   readonly name: string
@@ -171,7 +184,8 @@ export function columnsOf(
       const canon = live ? (row.values[attribute] ?? null) : lastDefault(declaration, nth, resource, attribute)
       return { canon, shown: show(options.kind, canon) }
     }
-    const { filter, sort, kind } = options
+    const { filter, sort } = offered(declaration, nth, resource, attribute)
+    const { kind } = options
     return { attribute, name, filter, sort, order: encodingOf(kind).order, shut: false, isTotal: false, value }
   })
   const kept = Object.entries(totals).filter(([attribute]) => !unsure.has(attribute))

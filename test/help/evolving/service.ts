@@ -4,6 +4,8 @@ import {
   type Declaration,
   fieldOf,
   formerTotal,
+  isMapped,
+  isRequired,
   type Kind,
   newest,
   numbers,
@@ -94,12 +96,11 @@ class Parts {
   /** A field of both versions. */
   field(name: string, options: Options, next: Presented['fields'][string]): void {
     const kinds = [options.kind, next.options.kind] as const
-    const isEnum = kinds.every((kind) => kind === 'colour' || kind === 'town')
-    const isRequired = kinds[0] === kinds[1] && options.optional && !next.options.optional
-    if (next.options === options || isRequired || isEnum) this.rename(name, next.name)
+    const [required, mapped] = [isRequired(options, next.options), isMapped(options, next.options)]
+    if (next.options === options || required || mapped) this.rename(name, next.name)
     if (next.options === options) return
-    if (isRequired) this.required[next.name] = show(options.kind, next.options.fallback)
-    else if (isEnum)
+    if (required) this.required[next.name] = show(options.kind, next.options.fallback)
+    else if (mapped)
       this.mapped[next.name] = Object.fromEntries(numbers.map((n) => [show(kinds[0], n), show(kinds[1], n)]))
     else {
       if (name === next.name) this.retyped[name] = fieldOf(options)
