@@ -25,7 +25,7 @@ import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkEmbed, checkLinks, checkPair, withPairResources } from './link-mistakes.ts'
 import { checkFiles, checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
-import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
+import { addSettingFinding, checkKeyField, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
 import { checkExports, checkImports, checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
@@ -322,6 +322,7 @@ function checkResources(declaration: unknown, context: DeclarationCheck): void {
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
       checkSettingContradictions(path, [given.settings, declaration], settings, context)
     checkResource(judged, context)
+    checkKeyField(judged, context)
     checkParentStates(judged, context)
     checkOperations(judged, context)
     checkSchedules(judged, context)
