@@ -203,13 +203,9 @@ class Batch {
     return withRights(route.plan(decisions ? { ...intent, decisions } : intent), rights)
   }
 
-  /** The checks of a request, from its path to its body; if its body is refused, the plans that lead to its refusal. R1. */
-  #readMember(
-    { method, headers }: BatchMember,
-    path: string,
-    body: Document | null,
-  ): Omit<ReadMember, 'resolved'> | Generator<Plan, never, Outcome | null> {
-    const { context, versioned, identified, intent: own } = this.#state
+  /** The route of a member that its caller may use. */
+  #routeOf(method: string, path: string): { readonly route: Route; readonly params: readonly string[] } {
+    const { context, versioned, identified } = this.#state
     const { caller } = identified
     const match = locate(versioned.version.tree, path)
     if (!match) throw new Problem('route-not-found', `There is no path ${path} in this version.`)
@@ -225,6 +221,17 @@ class Batch {
     if (route.rule !== 'public' && caller.id === nobody.id) throw missingCredentials(challenge, settings.auth)
     allow(caller, route.rule, challenge)
     allowAccount(caller, route.resource)
+    return { route, params: match.params }
+  }
+
+  /** The checks of a request, from its path to its body; if its body is refused, the plans that lead to its refusal. R1. */
+  #readMember(
+    { method, headers }: BatchMember,
+    path: string,
+    body: Document | null,
+  ): Omit<ReadMember, 'resolved'> | Generator<Plan, never, Outcome | null> {
+    const { versioned, identified, intent: own } = this.#state
+    const { route, params } = this.#routeOf(method, path)
     if (route.content.length === 0 && body !== null)
       throw new Problem('unexpected-body', `${method} accepts no content here; leave the body out.`)
     const time = own.time
@@ -236,7 +243,7 @@ class Batch {
     const world = { ...own.world, now: () => time }
     this.#inBody = true
     const request: RequestContext = {
-      ...{ call, caller, carried: versioned.carried, params: match.params, query: null, world },
+      ...{ call, caller: identified.caller, carried: versioned.carried, params, query: null, world },
       body: route.content.length === 0 ? null : (body ?? {}),
     }
     try {
