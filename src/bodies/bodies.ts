@@ -3,7 +3,7 @@
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
-import { cursorInformationSchema, pageInformationSchemas } from '../lists/page-text.ts'
+import { forwardPageSchemas, linksSchema, pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -130,10 +130,8 @@ export function changeRef(resource: Resource, context: SchemaContext): Component
 
 export function listRef(resource: Resource, context: SchemaContext): ComponentRef {
   const { settings } = resource
-  const { pagination, maxPageSize, links } = settings.list
-  const inside = links === 'body' || links === 'both'
-  const url = { type: 'string', format: 'uri-reference' }
-  const relations = ['self', 'first', 'prev', 'next', 'last'].map((relation) => [relation, url])
+  const { pagination, maxPageSize } = settings.list
+  const links = linksSchema(settings, ['self', 'first', 'prev', 'next', 'last'])
   return putBodySchema(resource, 'List', context, {
     type: 'object',
     properties: {
@@ -146,9 +144,9 @@ export function listRef(resource: Resource, context: SchemaContext): ComponentRe
           ...anyOfSchemas(pageInformationSchemas(settings)),
         },
       ),
-      ...(inside ? { _links: { type: 'object', properties: Object.fromEntries(relations), required: ['self'] } } : {}),
+      ...links,
     },
-    required: ['data', pagination.field, ...(inside ? ['_links'] : [])],
+    required: ['data', pagination.field, ...Object.keys(links)],
   })
 }
 
@@ -192,12 +190,13 @@ export function outputsRef(
   operation: Pick<OwnOperation, 'name' | 'output'>,
   context: SchemaContext,
 ): ComponentRef {
-  const { maxPageSize, pagination } = resource.settings.list
+  const { maxPageSize } = resource.settings.list
+  const around = forwardPageSchemas(resource.settings)
   const data = { type: 'array', items: outputRef(resource, operation, context), maxItems: maxPageSize }
   return putBodySchema(resource, `${pascalCase(operation.name)}Page`, context, {
     ...{ title: `${resource.title}: a page of ${operation.name}`, type: 'object' },
-    properties: { data, [pagination.field]: cursorInformationSchema(resource.settings) },
-    ...{ required: ['data', pagination.field], additionalProperties: false },
+    properties: { data, ...around },
+    ...{ required: ['data', ...Object.keys(around)], additionalProperties: false },
   })
 }
 

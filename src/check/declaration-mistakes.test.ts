@@ -209,6 +209,32 @@ table('settings', [
     "'n'",
   ],
   [
+    'the name of another member of the same style',
+    () => saying({ settings: { list: { pagination: { names: { totalRecords: 'hasMore' } } } } }),
+    'settings.list.pagination.names',
+    "'hasMore'",
+  ],
+  [
+    'the name that another member has by `naming`',
+    () => saying({ settings: { naming: 'snake', list: { pagination: { names: { limit: 'next_cursor' } } } } }),
+    'settings.list.pagination.names',
+    "'next_cursor'",
+  ],
+  [
+    'the name of a member of another style, and two members that change names',
+    () =>
+      saying({
+        settings: { list: { pagination: { names: { limit: 'pageSize', totalPages: 'offset' } } } },
+        resources: {
+          orders: {
+            ...open,
+            settings: { list: { pagination: { names: { nextCursor: 'prevCursor', prevCursor: 'nextCursor' } } } },
+          },
+        },
+      }),
+    '',
+  ],
+  [
     'a key of the other naming',
     () => saying({ settings: { idempotency: { bodyField: 'my_key' } } }),
     'settings.idempotency.bodyField',

@@ -24,8 +24,8 @@ import {
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkEmbed, checkLinks, checkPair, withPairResources } from './link-mistakes.ts'
 import { checkFiles, checkOperations, checkSchedules } from './operation-mistakes.ts'
-import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
-import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
+import { checkKnownKeys, checkResource, checkText, type ResourceCheck } from './resource-check.ts'
+import { addSettingFinding, checkKeyField, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
 import { checkExports, checkImports, checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
@@ -306,6 +306,13 @@ function conceptsIn(field: unknown, depth = 0): string[] {
   return inner.flatMap((one) => conceptsIn(one, depth + 1))
 }
 
+/** Checks the operations, when they run by themselves, and the member of bodies that carries the key. */
+function checkActions(judged: ResourceCheck, context: DeclarationCheck): void {
+  checkOperations(judged, context)
+  checkSchedules(judged, context)
+  checkKeyField(judged, context)
+}
+
 /** `around` are the settings that the service declares. */
 function checkResources(declaration: unknown, context: DeclarationCheck): void {
   for (const [name, given] of Object.entries(context.resources)) {
@@ -327,8 +334,7 @@ function checkResources(declaration: unknown, context: DeclarationCheck): void {
       checkSettingContradictions(path, [given.settings, declaration], settings, context)
     checkResource(judged, context)
     checkParentStates(judged, context)
-    checkOperations(judged, context)
-    checkSchedules(judged, context)
+    checkActions(judged, context)
     checkFiles(judged, context)
     checkDerived(judged, context)
     checkLinks(judged, context)

@@ -137,6 +137,7 @@ export function checkField(
     return
   }
   const field = declared.kind === 'concept' ? soundField(declared, context) : declared
+  if (field) checkIdentifier(path, field, context)
   for (const fault of fieldFaults(declared, field, site, context.rules)) report(context, path, ...fault)
   if (declared.kind === 'concept') checkConcept(path, declared, site, context)
   else checkInside(path, declared, site, context, depth)
@@ -149,6 +150,17 @@ export function checkField(
     const mend = `Write a ${option} that the field allows.`
     if (faults[0]) report(context, path, `The field refuses its own ${option}: ${faults[0].message}`, mend)
   }
+}
+
+const identifierName = { camel: /^ids?$|Ids?$/, snake: /(^|_)ids?$/ }
+
+/** A field that its name makes an identifier must not be a number. R35. */
+function checkIdentifier(path: DeclarationPath, { kind, item }: Field, context: DeclarationCheck): void {
+  const name = path.at(-1) as string
+  const isNumber = kind === 'integer' || (kind === 'list' && item?.kind === 'integer')
+  if (!isNumber || !identifierName[context.settings.naming].test(name)) return
+  const mend = 'Write f.text(), f.bigint() for digits that are sent as a string, or another name.'
+  report(context, path, 'By its name it is an identifier, and an identifier is a string, not a number.', mend)
 }
 
 /** Checks the target of a reference, the item of a list, or the members of an object. */

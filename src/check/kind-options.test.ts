@@ -1,7 +1,7 @@
 /** Kind options: bounds, patterns and defaults, and their mistakes, as tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loose, right, table, wrong } from '../../test/help/mistakes.ts'
+import { fields, loose, orders, right, table, wrong } from '../../test/help/mistakes.ts'
 import { f } from '../fields/field.ts'
 import { patternFault } from './kind-options.ts'
 
@@ -96,3 +96,42 @@ test('a separator that the class matches too does not separate repetitions', () 
   for (const inside of ['a', '\\w', '\\x2e', '^-', '\\p{L}', '.*+?'])
     assert.equal(patternFault(`^(-[${inside}]+)*$`), undefined, inside)
 })
+
+const at = 'resources.orders.fields'
+table('identifiers are texts (R35)', [
+  ['a number', () => fields({ shopId: f.integer() }), `${at}.shopId`, 'a number', 'f.text()'],
+  ['a list of numbers', () => fields({ shopIds: f.list(f.integer()) }), `${at}.shopIds`],
+  ['inside an object', () => fields({ shop: f.object({ id: f.integer() }) }), `${at}.shop.id`],
+  [
+    'inside the items of a list',
+    () => fields({ shops: f.list(f.object({ ownerId: f.integer() })) }),
+    `${at}.shops.item.ownerId`,
+  ],
+  [
+    'with the other naming',
+    () => fields({ shop_id: f.integer(), shop_ids: f.list(f.integer()) }, { settings: { naming: 'snake' } }),
+    `${at}.shop_id, ${at}.shop_ids`,
+  ],
+  [
+    'in an input and an output',
+    () =>
+      orders({
+        operations: { quotes: { at: 'item', input: { shopId: f.integer() }, output: { id: f.integer() } } },
+      }),
+    'resources.orders.operations.quotes.input.shopId, resources.orders.operations.quotes.output.id',
+  ],
+  [
+    'texts, and other names',
+    () =>
+      fields({
+        aId: f.text(),
+        bId: f.bigint(),
+        customerId: f.ref('customers'),
+        ids: f.list(f.text()),
+        paid: f.integer(),
+        idle: f.integer(),
+        grid: f.integer(),
+      }),
+    '',
+  ],
+])

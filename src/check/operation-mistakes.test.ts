@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from 'bylaw'
-import { open, orders, shop, table } from '../../test/help/mistakes.ts'
+import { open, orders, type Row, shop, table } from '../../test/help/mistakes.ts'
 
 const quotes = { at: 'collection', output: { total: f.integer() } }
 const states = { field: 'status', initial: 'open', transitions: { closures: { from: ['open'], to: 'closed' } } }
@@ -54,6 +54,66 @@ table('operations', [
     () => orders({ operations: { quotes: { at: 'item', input: 1, output: { Total: f.integer() } } } }),
     `${at}.quotes.input, ${at}.quotes.output.Total`,
     'as input: {',
+  ],
+])
+
+const key = { idempotencyKey: f.text() }
+table('the field of the idempotency key (R93)', [
+  [
+    'as an input of an operation',
+    () => orders({ operations: { quotes: { ...quotes, input: key } } }),
+    `${at}.quotes.input.idempotencyKey`,
+    'carries the idempotency key',
+  ],
+  [
+    'as an input of a transition',
+    () => orders({ states: { ...states, transitions: { closures: { from: ['open'], to: 'closed', input: key } } } }),
+    'resources.orders.states.transitions.closures.input.idempotencyKey',
+  ],
+  [
+    'as an input, with a name of its own',
+    () =>
+      orders({
+        operations: { quotes: { ...quotes, input: { ...key, myKey: f.text() } } },
+        settings: { idempotency: { bodyField: 'myKey' } },
+      }),
+    `${at}.quotes.input.myKey`,
+  ],
+  [
+    'turned off',
+    () =>
+      orders({
+        operations: { quotes: { ...quotes, input: key } },
+        settings: { idempotency: { bodyField: 'off' } },
+      }),
+    '',
+  ],
+  [
+    'as an output, or inside an input',
+    () =>
+      orders({
+        operations: { quotes: { at: 'item', input: { inner: f.object(key) }, output: key } },
+      }),
+    '',
+  ],
+  ...['id', 'createdAt', 'updatedAt'].map(
+    (name): Row => [
+      `called ${name}`,
+      () => orders({ settings: { idempotency: { bodyField: name } } }),
+      'resources.orders.settings.idempotency.bodyField',
+      `'${name}'`,
+      "'idempotencyKey'",
+    ],
+  ),
+  [
+    'called like the id of the parent',
+    () =>
+      shop(
+        { customers: open, orders: { ...open, parent: 'customers' } },
+        { settings: { idempotency: { bodyField: 'customerId' } } },
+      ),
+    'settings.idempotency.bodyField',
+    '`orders`',
   ],
 ])
 

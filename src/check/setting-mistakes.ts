@@ -1,10 +1,11 @@
 /** Setting mistakes: unknown settings, invalid values, and contradictions between settings. Part 2, resources. */
 
 import { isObject } from '../fields/value-check.ts'
-import { isInCase, listInWords } from '../formats/naming.ts'
+import { isInCase, listInWords, toCase } from '../formats/naming.ts'
 import type { SettingFault, Settings } from '../settings.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
-import { nameHint } from './kind-options.ts'
+import { hasMember, nameHint } from './kind-options.ts'
+import { type ResourceCheck, serviceNames } from './resource-check.ts'
 
 const outsideSettings =
   /^(server(?!\.paths)|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
@@ -54,7 +55,8 @@ export function checkSettingContradictions(
   if (field === 'data')
     say('list.pagination.field', 'The items of a list are already in `data`.', "Write another name, as 'pagination'.")
   const renamed = Object.values(names)
-  const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i)
+  const twice =
+    renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i) ?? memberTwice(names, settings.naming)
   if (twice) say('list.pagination.names', `The name '${twice}' is already used.`, 'Give each a different name.')
   if (settings.patch.jsonPatch && settings.body.maxDepth < 2)
     say(
@@ -66,6 +68,23 @@ export function checkSettingContradictions(
   if (docs === problems)
     say('server.paths.problems', `The reference page has the path '${docs}' too.`, 'Write another path.')
   checkIdempotencySettings(settings, say)
+}
+
+/** The members of the page information that are answered together, by style. R75. */
+const pageMembers = [
+  ['currentPage', 'pageSize', 'totalPages', 'totalRecords', 'hasMore', 'nextCursor'],
+  ['limit', 'offset', 'totalRecords', 'hasMore', 'nextCursor'],
+  ['limit', 'nextCursor', 'prevCursor', 'hasMore'],
+]
+
+/** A name that two members of one style would have; one of them would be missing from the answer. */
+function memberTwice(names: Readonly<Record<string, string>>, naming: Settings['naming']): string | undefined {
+  for (const members of pageMembers) {
+    const shown = members.map((name) => names[name] ?? toCase(name, naming))
+    const twice = shown.find((name, i) => shown.indexOf(name) < i)
+    if (twice !== undefined) return twice
+  }
+  return undefined
 }
 
 type AddContradiction = (path: string, reason: string, mend: string) => void
@@ -89,3 +108,34 @@ function checkIdempotencySettings({ naming, idempotency }: Settings, say: AddCon
 /** The value at a path of objects; undefined if there is none. */
 const valueAtPath = (settings: unknown, path: readonly string[]): unknown =>
   path.reduce((at: unknown, name) => (isObject(at) ? at[name] : undefined), settings)
+
+/** The key must not be read from a member that bodies have for something else. R93. */
+export function checkKeyField({ name, given, settings }: ResourceCheck, context: DeclarationCheck): void {
+  const { idempotency, naming } = settings
+  const field = idempotency.bodyField === '' ? toCase('idempotency-key', naming) : idempotency.bodyField
+  if (field === null) return
+  const path = ['resources', name]
+  const others = { ...settings, idempotency: { ...idempotency, bodyField: null } }
+  if (serviceNames({ name, given, settings: others }, context).has(field)) {
+    const own = valueAtPath(given.settings, ['idempotency', 'bodyField']) === undefined ? [] : path
+    report(
+      context,
+      [...own, 'settings', 'idempotency', 'bodyField'],
+      `'${field}' is a field of each item of \`${name}\`, so it cannot carry the idempotency key.`,
+      `Write '${toCase('idempotency-key', naming)}', or another name.`,
+    )
+  }
+  const states = isObject(given.states) ? given.states : {}
+  for (const [kind, actions] of [
+    [['states', 'transitions'], states.transitions],
+    [['operations'], given.operations],
+  ] as const)
+    for (const [own, action] of Object.entries(isObject(actions) ? actions : {}))
+      if (isObject(action) && hasMember(isObject(action.input) ? action.input : {}, field))
+        report(
+          context,
+          [...path, ...kind, own, 'input', field],
+          'In a body this name carries the idempotency key.',
+          'Write another name.',
+        )
+}

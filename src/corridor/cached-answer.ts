@@ -112,10 +112,13 @@ export const conditionsPhase = check({
   },
 })
 
+/** The methods whose answer is the representation that conditions are about. R15, R126. */
+const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY'])
+
 /** Returns the answer or a 304, or throws a 412. Malformed preconditions are ignored on a read. R126, R128, R139. */
 export function applyPreconditions(call: Call, reply: Reply, coding: string | null, world: ConditionsWorld): Reply {
   const isEndless = reply.stream !== undefined && reply.part === undefined
-  if (reply.status !== 200 || isEndless || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
+  if (reply.status !== 200 || isEndless || !readingMethods.has(call.method)) return reply
   const preconditions = preconditionsOf(call, world)
   if (preconditions === null) return reply
   const current = reply.headers.ETag

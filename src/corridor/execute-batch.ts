@@ -17,6 +17,7 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
+import { targetChecks } from './intent-phases.ts'
 import type { RequestParts, RequestState } from './phase.ts'
 import { misfitInVersion } from './refuse.ts'
 import { pointedNamesOf } from './versioned-path.ts'
@@ -151,8 +152,10 @@ class Batch {
     const bodies = new Map<string, unknown>()
     const results: object[] = []
     let at = -1
+    let refusal: Generator<Plan, never, Outcome | null> | null = null
     return {
       next: (outcome) => {
+        if (refusal) return refusal.next(outcome as Outcome).value
         if (at >= 0 && outcome) {
           const { as } = this.#members[at] as BatchMember
           const { status, headers, body } = this.#render(at, outcome as Outcome)
@@ -163,7 +166,10 @@ class Batch {
         at++
         if (at >= count) return null
         reach(at)
-        return this.#planOf(at, bodies)
+        const plan = this.#planOf(at, bodies)
+        if ('do' in plan) return plan
+        refusal = plan
+        return refusal.next(null).value
       },
       answer: () => JSON.stringify({ data: results }),
     }
@@ -175,14 +181,20 @@ class Batch {
     return route.render(publicIntent, outcome)
   }
 
-  /** The plan of a member. Its intent is made once for the same references, so that new ids and times stay the same. */
-  #planOf(index: number, bodies: ReadonlyMap<string, unknown>): Plan {
+  /**
+   * The plan of a member, or the plans that lead to its refusal. Its intent is made once for the same references, so that new ids and
+   * times stay the same.
+   */
+  #planOf(index: number, bodies: ReadonlyMap<string, unknown>): Plan | Generator<Plan, never, Outcome | null> {
     this.#inBody = false
     const member = this.#members[index] as BatchMember
     const { path, body } = resolveMember(member, bodies)
     const resolved = JSON.stringify([path, body])
-    if (this.#read[index]?.resolved !== resolved)
-      this.#read[index] = { resolved, ...this.#readMember(member, path, body) }
+    if (this.#read[index]?.resolved !== resolved) {
+      const read = this.#readMember(member, path, body)
+      if (!('route' in read)) return read
+      this.#read[index] = { resolved, ...read }
+    }
     this.#inBody = true
     const { route, intent } = this.#read[index] as ReadMember
     const decisions = this.#runs[index]
@@ -191,9 +203,9 @@ class Batch {
     return withRights(route.plan(decisions ? { ...intent, decisions } : intent), rights)
   }
 
-  /** The checks of a request, from its path to its body. R1. */
-  #readMember({ method, headers }: BatchMember, path: string, body: Document | null): Omit<ReadMember, 'resolved'> {
-    const { context, versioned, identified, intent: own } = this.#state
+  /** The route of a member that its caller may use. */
+  #routeOf(method: string, path: string): { readonly route: Route; readonly params: readonly string[] } {
+    const { context, versioned, identified } = this.#state
     const { caller } = identified
     const match = locate(versioned.version.tree, path)
     if (!match) throw new Problem('route-not-found', `There is no path ${path} in this version.`)
@@ -209,6 +221,17 @@ class Batch {
     if (route.rule !== 'public' && caller.id === nobody.id) throw missingCredentials(challenge, settings.auth)
     allow(caller, route.rule, challenge)
     allowAccount(caller, route.resource)
+    return { route, params: match.params }
+  }
+
+  /** The checks of a request, from its path to its body; if its body is refused, the plans that lead to its refusal. R1. */
+  #readMember(
+    { method, headers }: BatchMember,
+    path: string,
+    body: Document | null,
+  ): Omit<ReadMember, 'resolved'> | Generator<Plan, never, Outcome | null> {
+    const { versioned, identified, intent: own } = this.#state
+    const { route, params } = this.#routeOf(method, path)
     if (route.content.length === 0 && body !== null)
       throw new Problem('unexpected-body', `${method} accepts no content here; leave the body out.`)
     const time = own.time
@@ -220,10 +243,23 @@ class Batch {
     const world = { ...own.world, now: () => time }
     this.#inBody = true
     const request: RequestContext = {
-      ...{ call, caller, carried: versioned.carried, params: match.params, query: null, world },
+      ...{ call, caller: identified.caller, carried: versioned.carried, params, query: null, world },
       body: route.content.length === 0 ? null : (body ?? {}),
     }
-    refuseCredentialsInBody(request, route)
-    return { route, intent: route.parse(request) }
+    try {
+      if (body === null && route.content.length > 0 && !route.contentOptional)
+        throw new Problem('body-required', 'Content is required: send a JSON object as the body.')
+      refuseCredentialsInBody(request, route)
+      return { route, intent: route.parse(request) }
+    } catch (problem) {
+      return this.#refuseAfterTarget(request, route, problem)
+    }
+  }
+
+  /** A missing target, failed preconditions and a used key are reported before mistakes of the body. R1, R99. */
+  *#refuseAfterTarget(request: RequestContext, route: Route, problem: unknown): Generator<Plan, never, Outcome | null> {
+    const { context, versioned } = this.#state
+    yield* targetChecks(request, route, context.service, versioned.version)
+    throw problem
   }
 }

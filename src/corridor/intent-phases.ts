@@ -5,11 +5,13 @@ import { repeatProblem } from '../endpoints/item.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { EmbedTree, Intent, RequestContext } from '../flow/intent.ts'
-import { columnsOfCondition, withRights } from '../flow/plan.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import { columnsOfCondition, type Plan, withRights } from '../flow/plan.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
+import type { Service } from '../service.ts'
 import type { ExplanationInput } from './corridor-phase.ts'
 import { readPayload } from './payload.ts'
 import { check, phase } from './phase.ts'
@@ -137,20 +139,30 @@ async function parseWithContent(
 async function admitTargetFirst(
   request: RequestContext,
   route: Route,
-  context: Pick<ServerContext, 'service' | 'store'>,
+  { store, service }: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Promise<void> {
-  const { store, service } = context
-  const { resources } = version
+  const checks = targetChecks(request, route, service, version)
+  const limits = route.resource.settings.idempotency
+  for (let step = checks.next(null); !step.done; )
+    step = checks.next(await executeInTurn(step.value, { store, world: request.world }, limits))
+}
+
+/** Reads the target and the key of a request, and throws if one of them refuses it. R1, R99. */
+export function* targetChecks(
+  request: RequestContext,
+  route: Route,
+  service: Service,
+  version: ServedVersion,
+): Generator<Plan, void, Outcome | null> {
   const { read, admit } = route.target(request) //                           404
   const rights = rowRightsOf(service.ruled, version, route, request.caller)
-  const current = read && ((await store.execute(withRights(read, rights))) as ReadResult)
+  const current = read && ((yield withRights(read, rights)) as ReadResult)
   if (current && read?.collection === route.resource.collection.name) rights?.admit(current) // 403
   admit(current) //                                                           404, 410, 412, 428
   const claim = request.body && route.claim?.(request) //                      400
   if (!claim) return
-  const recall = { do: 'recall', claim } as const
-  const prior = await executeInTurn(recall, { store, world: request.world }, route.resource.settings.idempotency) // 409
-  if (prior.is === 'claimed')
-    throw repeatProblem({ resources, resource: route.resource }, claim, prior, request.carried)
+  const prior = yield { do: 'recall', claim } //                               409
+  if (prior?.is === 'claimed')
+    throw repeatProblem({ resources: version.resources, resource: route.resource }, claim, prior, request.carried)
 }

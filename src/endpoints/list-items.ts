@@ -258,7 +258,7 @@ const queryMediaType = 'application/x-www-form-urlencoded'
 
 /** QUERY: the same list as GET, with the parameters in the content. R15. */
 export function queryItemsRoute(context: EndpointContext, route = listItemsRoute(context)): Route {
-  const { about, resource } = route
+  const { about } = route
   return {
     ...route,
     method: 'QUERY',
@@ -268,9 +268,6 @@ export function queryItemsRoute(context: EndpointContext, route = listItemsRoute
       id: 'query',
       summary: (below) => `${about.summary(below)}, with the query as a form`,
       body: 'form',
-      headers: [],
-      answers: [describedPage(resource)],
-      refusals: listRefusals(context),
     },
     query: () => null,
     parse: (request) => {

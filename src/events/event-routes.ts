@@ -11,6 +11,7 @@ import type { Plan } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { typeIdCheck } from '../formats/id.ts'
+import { forwardLinks } from '../lists/links.ts'
 import { cursorInformation } from '../lists/page-text.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
@@ -95,9 +96,11 @@ function pageReply(scope: EventScope, { settings }: Resource, intent: Intent, pa
     )
   const data = events.map((event) => textOf(scope, intent, event)).join(',')
   const next = writeEventCursor(position, { bound, settings, world: intent.world })
-  const information = cursorInformation(settings, { limit, next, hasMore: position < head })
-  const body = `{"data":[${data}],${information}}`
-  return { status: 200, headers: { ETag: listTag('strong', body, intent.world) }, body }
+  const hasMore = position < head
+  const information = cursorInformation(settings, { limit, next, hasMore })
+  const { headers, member } = forwardLinks(settings, intent.call.target, hasMore ? next : null)
+  const body = `{"data":[${data}],${information}${member}}`
+  return { status: 200, headers: { ...headers, ETag: listTag('strong', body, intent.world) }, body }
 }
 
 function textOf(scope: EventScope, { caller, world }: Intent, event: StoredEvent): string {
@@ -165,7 +168,7 @@ const listDescription = (scope: EventScope, resource: Resource): OperationDescri
     ...(resource.settings.events.stream ? [streamNote] : []),
   ],
   answers: [
-    { status: 200, says: 'A page of events.', body: 'events', headers: ['ETag'] },
+    { status: 200, says: 'A page of events.', body: 'events', headers: ['ETag', 'Link'] },
     describedUnchanged(resource),
   ],
   refusals: ['precondition-failed', 'access-denied', 'maintenance'],

@@ -20,6 +20,7 @@ import {
   listReactions,
   type ReactionRoutesContext,
   type ReactionSteps,
+  reactionPage,
   readFailure,
   readReactionWindow,
   retries,
@@ -153,9 +154,13 @@ function listRoute(context: ReactionRoutesContext, read: ReactionRead): Route {
       readReactionWindow(context, request)
       return intentOf(request)
     },
+    render: (intent, outcome) => {
+      const { headers, body } = reactionPage(context, intent, textIn(outcome))
+      return { status: 200, headers: { ...headers, ETag: listTag('strong', body, intent.world) }, body }
+    },
     about: {
       ...route.about,
-      answers: [{ status: 200, says: 'A page of the list.', body: 'outputs', headers: ['ETag'] }, unchanged],
+      answers: [{ status: 200, says: 'A page of the list.', body: 'outputs', headers: ['ETag', 'Link'] }, unchanged],
     },
   }
 }

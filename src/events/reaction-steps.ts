@@ -5,6 +5,7 @@ import { type EventPage, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { type TableOperation, tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { forwardLinks } from '../lists/links.ts'
 import { cursorInformation } from '../lists/page-text.ts'
 import { namedParameters } from '../lists/query-string.ts'
 import { readPageSize } from '../lists/window.ts'
@@ -47,16 +48,23 @@ export function readReactionWindow({ resource: { settings } }: ReactionRoutesCon
   return { after, limit }
 }
 
-/** A page; `next` is the position after which the next one begins, null at the end. */
-function pageOf(
-  { resource: { settings } }: ReactionRoutesContext,
+/** A page for `reactionPage`; `next` is the position after which the next one begins, null at the end. */
+const pageOf = (texts: readonly string[], next: number | null): string => `{"data":[${texts.join(',')}],"next":${next}}`
+
+/** The answer with a page, and the links from it. */
+export function reactionPage(
+  context: ReactionRoutesContext,
   intent: Intent,
-  { texts, next }: { readonly texts: readonly string[]; readonly next: number | null },
-  limit: number,
-): string {
-  const cursor =
-    next === null ? null : writeEventCursor(next, { bound: boundOf(intent), settings, world: intent.world })
-  return `{"data":[${texts.join(',')}],${cursorInformation(settings, { limit, next: cursor, hasMore: next !== null })}}`
+  page: string,
+): { readonly headers: Record<string, string>; readonly body: string } {
+  const { settings } = context.resource
+  const { limit } = readReactionWindow(context, intent)
+  const { data, next: position } = JSON.parse(page) as { readonly data: unknown[]; readonly next: number | null }
+  const bound = boundOf(intent)
+  const next = position === null ? null : writeEventCursor(position, { bound, settings, world: intent.world })
+  const { headers, member } = forwardLinks(settings, intent.call.target, next)
+  const information = cursorInformation(settings, { limit, next, hasMore: next !== null })
+  return { headers, body: `{"data":${JSON.stringify(data)},${information}${member}}` }
 }
 
 const textOf = ({ resource: { settings } }: ReactionRoutesContext, members: object): string =>
@@ -76,7 +84,7 @@ export function* listReactions(context: ReactionRoutesContext, intent: Intent): 
     const behind = yield* eventsBetween(position, last, intent.world)
     texts.push(textOf(context, { name, behind, waiting, parked }))
   }
-  return pageOf(context, intent, { texts, next: after + limit < rows.length ? after + limit : null }, limit)
+  return pageOf(texts, after + limit < rows.length ? after + limit : null)
 }
 
 /** How many events have a position after the first one, up to the last. Positions have a gap at a restore. */
@@ -100,7 +108,7 @@ export function* listFailures(context: ReactionRoutesContext, intent: Intent): R
   const next = page.length > limit ? (rows.at(-1) as FailureRow).position : null
   const texts: string[] = []
   for (const row of rows) texts.push(yield* failureText(context, row))
-  return pageOf(context, intent, { texts, next }, limit)
+  return pageOf(texts, next)
 }
 
 /** A failure as the answer shows it; only the first line of the error, as the other lines name files of the service. */

@@ -14,6 +14,7 @@ import type { ReadRevisions } from '../flow/plan.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { withArticle } from '../formats/naming.ts'
 import { readCursor, writeCursor } from '../lists/cursor.ts'
+import { forwardLinks } from '../lists/links.ts'
 import { cursorInformation } from '../lists/page-text.ts'
 import { namedParameters, queryViolation, targetPath } from '../lists/query-string.ts'
 import { cursorFaultMessages, readPageSize } from '../lists/window.ts'
@@ -107,7 +108,10 @@ function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Ro
       }))
       const next = before === null ? null : cursors.write(intent, before)
       const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
-      return digestedReply(resource, intent.world, `{"data":${JSON.stringify(data)},${information}}`)
+      const { headers, member } = forwardLinks(settings, intent.call.target, next)
+      const body = `{"data":${JSON.stringify(data)},${information}${member}}`
+      const reply = digestedReply(resource, intent.world, body)
+      return { ...reply, headers: { ...headers, ...reply.headers } }
     },
     about: listDescription(context),
   }
@@ -161,7 +165,12 @@ const listDescription = (context: EndpointContext): OperationDescription => ({
     '`by` is the id of the caller; null if the service itself has made the change, or a caller without credentials.',
   ],
   answers: [
-    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(context.resource) },
+    {
+      status: 200,
+      says: 'A page of revisions.',
+      body: 'revisions',
+      headers: [...tagHeaders(context.resource), 'Link'],
+    },
     describedUnchanged(context.resource),
   ],
   refusals: [...absenceTypes(context.resource), ...furtherTypes, 'precondition-failed'],

@@ -1,9 +1,10 @@
 /** Links: from a page to the pages around it. Part 4, pagination; RFC 8288. */
 import type { ListQuery } from '../flow/intent.ts'
 import type { Page } from '../flow/outcome.ts'
+import type { Settings } from '../settings.ts'
 import { windowParameters } from './list-rules.ts'
 import type { PageCursors } from './page-text.ts'
-import type { QueryParameters } from './query-string.ts'
+import { parametersOf, type QueryParameters, targetPath } from './query-string.ts'
 
 type PageLinks = Record<string, string>
 
@@ -19,23 +20,43 @@ export function pageLinks(
   const kept = parameters.filter(([name]) => !windowParameters.includes(name))
   const sized = parameters.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
   const before = listUrl(path, [...kept, ...sized])
-  const to = (name: string, value: string) => `${before}${before === path ? '?' : '&'}${name}=${value}`
+  const to: PageUrl = (name, value) => `${before}${before === path ? '?' : '&'}${name}=${value}`
   const self = listUrl(path, parameters)
-  if (style !== 'cursor') return { self, ...numberedLinks(query, page, maxOffset, to) }
+  return { self, ...(style === 'cursor' ? cursorLinks(cursors, to) : numberedLinks(query, page, maxOffset, to)) }
+}
+
+/** The URL of another page. */
+type PageUrl = (name: string, value: string) => string
+
+const cursorLinks = ({ next, prev }: PageCursors, to: PageUrl): PageLinks => ({
+  first: to('cursor', ''),
+  ...(prev === null ? {} : { prev: to('cursor', prev) }),
+  ...(next === null ? {} : { next: to('cursor', next) }),
+})
+
+/** The header and the member of the body with the links of a list that is only read forward by cursor. R86. */
+export function forwardLinks(
+  { server, list }: Settings,
+  target: string,
+  next: string | null,
+): { readonly headers: Record<string, string>; readonly member: string } {
+  if (list.links === 'none') return { headers: {}, member: '' }
+  const path = server.basePath + targetPath(target)
+  const parameters = parametersOf(target)
+  const kept = listUrl(
+    path,
+    parameters.filter(([name]) => name !== 'cursor'),
+  )
+  const to: PageUrl = (name, value) => `${kept}${kept === path ? '?' : '&'}${name}=${value}`
+  const links = { self: listUrl(path, parameters), ...cursorLinks({ next, prev: null }, to) }
+  const header = list.links === 'body' ? '' : linkHeader(links)
   return {
-    self,
-    first: to('cursor', ''),
-    ...(cursors.prev === null ? {} : { prev: to('cursor', cursors.prev) }),
-    ...(cursors.next === null ? {} : { next: to('cursor', cursors.next) }),
+    headers: header === '' ? {} : { Link: header },
+    member: list.links === 'header' ? '' : `,"_links":${JSON.stringify(links)}`,
   }
 }
 
-function numberedLinks(
-  { style, window }: ListQuery,
-  { total, hasAfter }: Page,
-  most: number,
-  to: (name: string, value: string) => string,
-): PageLinks {
+function numberedLinks({ style, window }: ListQuery, { total, hasAfter }: Page, most: number, to: PageUrl): PageLinks {
   const { limit } = window
   const offset = window.from === 'offset' ? window.offset : 0
   const at = (from: number) => (style === 'page' ? to('page', String(from / limit + 1)) : to('offset', String(from)))

@@ -76,14 +76,23 @@ export function cursorInformation(
   return `${JSON.stringify(settings.list.pagination.field)}:${JSON.stringify(Object.fromEntries(named))}`
 }
 
-/** The schema of this information. */
-export const cursorInformationSchema = (settings: Settings): object => {
+/** The schemas of the members beside `data` in the body of such a list. */
+export function forwardPageSchemas(settings: Settings): Record<string, object> {
   const names = ['limit', 'nextCursor', 'hasMore']
   const all = names.map((name) => [memberName(name, settings), memberSchema(name)])
-  return {
+  const information = {
     ...{ type: 'object', properties: Object.fromEntries(all), required: all.map(([name]) => name) },
     additionalProperties: false,
   }
+  return { [settings.list.pagination.field]: information, ...linksSchema(settings, ['self', 'first', 'next']) }
+}
+
+/** The schema of the links in the body of a list; empty if the settings have them elsewhere. R86. */
+export function linksSchema({ list }: Settings, relations: readonly string[]): { readonly _links?: object } {
+  if (list.links !== 'body' && list.links !== 'both') return {}
+  const url = { type: 'string', format: 'uri-reference' }
+  const properties = Object.fromEntries(relations.map((relation) => [relation, url]))
+  return { _links: { type: 'object', properties, required: ['self'] } }
 }
 
 /** Whether the page shows cursors. */

@@ -69,6 +69,26 @@ doors('QUERY', service({ name: 'shop', settings: { methods: { query: true } }, r
     assert.deepEqual(next.json, (await door.send('GET', `/orders?${body}`)).json)
   })
 
+  spec(
+    'R15 R139',
+    'conditions hold as for GET: an unchanged result is 304, another state than the named one 412',
+    async () => {
+      const query = (body: string, headers: Record<string, string> = {}) =>
+        door.send('QUERY', '/orders', { body, headers: { ...form, ...headers } })
+      const { etag = '' } = (await query('status=paid')).headers
+      for (const listed of [etag, `W/${etag}`, '*', `"x", ${etag}`]) {
+        const same = await query('status=paid', { 'if-none-match': listed })
+        assert.deepEqual([same.status, same.text, same.headers.etag], [304, '', etag], listed)
+      }
+      assert.equal((await query('status=lost', { 'if-none-match': etag })).status, 200)
+      assert.equal((await query('status=paid', { 'if-none-match': 'no tag' })).status, 200)
+      assert.equal((await query('status=paid', { 'if-match': etag })).status, 200)
+      const other = await query('status=lost', { 'if-match': etag })
+      assert.deepEqual([other.status, other.json.type], [412, 'precondition-failed'])
+      assert.equal((await query('stauts=paid', { 'if-match': '"x"' })).status, 400)
+    },
+  )
+
   spec('R15 R154', 'a content full of mistakes is refused at once and in short', async () => {
     const body = Array.from({ length: 100_000 }, (_, i) => `x${i}`).join('&')
     const { status, json, text } = await door.send('QUERY', '/orders', { body, headers: form })
