@@ -23,6 +23,7 @@ import { checkChangedOperations } from './changed-operations.ts'
 import { checkChangedStates } from './changed-states.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
 import { checkMovedFields } from './moved-fields.ts'
+import { checkRetypedOrders } from './retyped-orders.ts'
 import { checkUnseenFields } from './unseen-fields.ts'
 import { type ChangeCheck, checkValueSources } from './value-sources.ts'
 
@@ -133,6 +134,7 @@ function checkChange(check: ChangeCheck): void {
   checkChangedOperations(check, checkFieldParts)
   checkErrorRenames(check)
   checkMovedFields(check)
+  checkRetypedOrders(check)
   checkValueSources(check)
   if (check.findings.length === 0) checkDroppedPromises(check)
   checkUnseenFields(check)
