@@ -501,6 +501,8 @@ export interface SweepRevisions {
   readonly do: 'forget'
   readonly collection: string
   readonly before: number
+  /** The time from which on contents of files are unused that only these revisions name; null if the service has no files. */
+  readonly unused: number | null
 }
 
 /** Empties the personal fields of a row in events, revisions and kept answers. An update empties the row itself. */
