@@ -88,6 +88,7 @@ class Batch {
     const version = carried.label
     const plan: Sequence = {
       do: 'sequence',
+      batch: true,
       collection,
       key,
       claim,
@@ -151,7 +152,7 @@ class Batch {
       return { next, answer: () => null }
     }
     const { name: collection } = this.#firstResource()
-    return { do: 'sequence', collection, key: this.#state.intent.key, claim: null, begin, dry: true }
+    return { do: 'sequence', batch: true, collection, key: this.#state.intent.key, claim: null, begin, dry: true }
   }
 
   /** Carries out the first `count` members; calls `reach` with the index of each before its plan is made. */
