@@ -399,10 +399,13 @@ function serviceRoutesOf(
   context: DeclarationContext,
   challenge: string,
   scopes: Map<string, EventScope>,
+  resources: ReadonlyMap<string, Resource>,
 ) {
   const { batches: most } = context.settings
   const makeOne = (name: string, declared: ResourceDeclaration) => makeResource(name, declared, context)
-  const batchResource = makeOne('batches', unstored('Several operations, all or none.'))
+  const groups = [...resources.values()].some((one) => one.settings.cache.groups)
+  const ofBatches = { ...unstored('Several operations, all or none.'), settings: { cache: { groups } } }
+  const batchResource = makeOne('batches', ofBatches)
   const batches: ServiceRoute[] = most === null ? [] : [[batchPath, batchRoute(batchResource, most)]]
   const events = makeOne('events', unstored('The changes of items, in their order.', 'evt'))
   const reactionsResource = makeOne('reactions', unstored('The functions of the service that follow events.', 'evt'))
@@ -438,7 +441,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
   const scopes = new Map<string, EventScope>()
-  const serviceRoutes = serviceRoutesOf(declaration.name, context, challenge, scopes)
+  const serviceRoutes = serviceRoutesOf(declaration.name, context, challenge, scopes, resources)
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
   const served = editions.flatMap(({ label }) => (versions[label]?.retired === undefined ? [label] : []))

@@ -433,7 +433,7 @@ const settingsTable = {
   }),
   /** Concurrent writes: `concurrency: { required: true }`. */
   concurrency: perResource({
-    /** Whether writes of items need a condition such as `If-Match` (428 without one); off by default: `required: true`. */
+    /** Whether PUT, PATCH and DELETE of items need a condition such as `If-Match` (428 without one); off by default: `required: true`. */
     required: toggle(false),
   }),
   /** Deleted items: `deleted: { status: 404 }`. */

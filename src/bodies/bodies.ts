@@ -253,7 +253,8 @@ const storedSchema = (
   context: SchemaContext,
 ): DocumentPart => fieldSchema(context.storedTermsOf(name)[own] as FieldTerms, way, context)
 
-function answeredSchema(resource: Resource, member: Member, context: SchemaContext): DocumentPart {
+/** The schema of a field in an answer; ids are components. */
+export function answeredSchema(resource: Resource, member: Member, context: SchemaContext): DocumentPart {
   const { name, field } = member
   const owner = name === resource.parent?.field ? context.resources.get(resource.parent.resource) : undefined
   if (name === 'id') return { ...idSchema(resource, context), readOnly: true }

@@ -231,7 +231,7 @@ interface NameListRule {
   readonly fault: (term: string) => DeclarationFault
 }
 
-const orderRule: NameListRule = {
+export const orderRule: NameListRule = {
   least: 1,
   signed: true,
   fits: ({ kind, options }, _, kinds) =>
@@ -250,7 +250,7 @@ const indexRule: NameListRule = {
     `Add \`filter\` or \`sort\` to the field \`${term}\`, or leave it out here.`,
   ],
 }
-const uniqueRule: NameListRule = {
+export const uniqueRule: NameListRule = {
   least: 2,
   signed: false,
   fits: ({ kind, options }, term, kinds) =>

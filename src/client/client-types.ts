@@ -27,7 +27,7 @@ import type {
   TransitionInput,
   TransitionName,
 } from '../resources/infer-actions.ts'
-import type { EventOf, EventType } from '../resources/infer-events.ts'
+import type { ChosenEvent, EventType } from '../resources/infer-events.ts'
 import type {
   ChildName,
   Embedded,
@@ -104,13 +104,16 @@ type ClientOf<D> = ResourceClients<D, Get<D, 'resources'>, TopName<D> & keyof Ge
     ? unknown
     : {
         /**
-         * The events of the service as they happen. After a lost connection it goes on after the last event.
+         * The events of the service as they happen, of the chosen types and resources. After a lost connection it goes on after the last event.
          * @example for await (const event of shop.events({ types: ['order.placed'], after: lastId })) console.log(event.id)
          */
-        readonly events: (
-          query?: EventStreamQuery<D>,
+        readonly events: <
+          const T extends EventType<D> = EventType<D>,
+          const R extends ResourceName<D> = ResourceName<D>,
+        >(
+          query?: EventStreamQuery<T, R>,
           options?: { readonly signal?: AbortSignal },
-        ) => AsyncIterable<EventOf<D>>
+        ) => AsyncIterable<ChosenEvent<D, T, R>>
       }) &
   ([AsynchronousName<D>] extends [never] ? unknown : { readonly operations: StatusClient })
 
@@ -474,11 +477,11 @@ type TakesOr<D, R> = [OrSetting<ResourceOf<D, R>, OrSetting<D, false>>] extends 
 type OrSetting<T, Else> = Get<Get<Get<T, 'settings'>, 'list'>, 'or', Else>
 type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
 
-interface EventStreamQuery<D> {
+interface EventStreamQuery<T, R> {
   /** The types of events; all by default: `types: ['order.placed']`. */
-  readonly types?: readonly EventType<D>[]
+  readonly types?: readonly T[]
   /** The resources; all by default: `resources: ['orders']`. */
-  readonly resources?: readonly ResourceName<D>[]
+  readonly resources?: readonly R[]
   /** The id of the item: `item: order.id`. */
   readonly item?: string
   /** The id of an event, after which the stream goes on; new events by default: `after: lastEvent.id`. */

@@ -8,7 +8,7 @@ import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { isWritePlan, type Plan, type Sequence, type SequenceRun, withCaller, withRights } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { Route, ServedVersion } from '../flow/route.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun } from '../handlers/handled-run.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
@@ -20,6 +20,7 @@ import { rowRightsOf } from '../rules/row-rights.ts'
 import { targetChecks } from './intent-phases.ts'
 import type { RequestParts, RequestState } from './phase.ts'
 import { misfitInVersion } from './refuse.ts'
+import { removeValidators } from './reply-headers.ts'
 import { pointedNamesOf } from './versioned-path.ts'
 
 type BatchState = Pick<RequestState, 'context' | 'rate'> &
@@ -42,6 +43,13 @@ export async function executeBatch(state: RequestState & BatchState, most: numbe
     throw batch.refusal(problem)
   }
 }
+
+/** The cache groups of the members of a batch. R147. */
+export const groupsOfBatch = (version: ServedVersion, body: Intent['body'], most: number): readonly string[] =>
+  readBatchMembers(body as Document, most).flatMap(({ path }) => {
+    const [route] = locate(version.tree, path)?.endpoint.methods.values() ?? []
+    return route?.resource.settings.cache.groups ? [route.resource.name] : []
+  })
 
 /** A member with its references resolved: its route, and its intent. */
 interface ReadMember {
@@ -81,6 +89,7 @@ class Batch {
     const version = carried.label
     const plan: Sequence = {
       do: 'sequence',
+      batch: true,
       collection,
       key,
       claim,
@@ -144,7 +153,7 @@ class Batch {
       return { next, answer: () => null }
     }
     const { name: collection } = this.#firstResource()
-    return { do: 'sequence', collection, key: this.#state.intent.key, claim: null, begin, dry: true }
+    return { do: 'sequence', batch: true, collection, key: this.#state.intent.key, claim: null, begin, dry: true }
   }
 
   /** Carries out the first `count` members; calls `reach` with the index of each before its plan is made. */
@@ -159,6 +168,7 @@ class Batch {
         if (at >= 0 && outcome) {
           const { as } = this.#members[at] as BatchMember
           const { status, headers, body } = this.#render(at, outcome as Outcome)
+          if (this.#dryRun) removeValidators(headers)
           const parsed: unknown = body === null || body === '' ? null : JSON.parse(body.toString())
           bodies.set(as, parsed)
           results.push({ id: as, status, headers, body: parsed })

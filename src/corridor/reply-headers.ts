@@ -8,9 +8,17 @@ import { elapsedSince } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 import type { ServerContext } from './server-context.ts'
 
+/** What an answer depends on besides its route. */
+interface Answered {
+  readonly dryRun: boolean
+  /** The groups of a write; those of the route if they are missing. */
+  readonly groups: readonly string[] | undefined
+}
+
 /** Adds the headers that every answer of a route has. R29, R143 to R145. */
-export function completeHeaders(method: string, route: Route, reply: Reply): Reply {
+export function completeHeaders(method: string, route: Route, reply: Reply, { dryRun, groups }: Answered): Reply {
   const { headers, body } = reply
+  if (dryRun) removeValidators(headers)
   if (body || reply.stream) {
     headers['Content-Type'] ??= 'application/json'
     headers['X-Content-Type-Options'] = 'nosniff'
@@ -18,13 +26,22 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
   const reads = method === 'GET' || method === 'HEAD'
   headers['Cache-Control'] = reads && (!reply.stream || reply.part) ? cacheControl(route, reply) : 'no-store'
   const { name, settings } = route.resource
-  if (settings.cache.groups) {
-    const groups = new Set([name, ...(reply.embedded?.resources ?? [])])
-    headers[route.safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...groups].map((one) => `"${one}"`).join(', ') // R147
+  if (settings.cache.groups && !dryRun) {
+    const all = new Set(groups ?? [name, ...(reply.embedded?.resources ?? [])])
+    if (all.size > 0)
+      headers[route.safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...all].map((one) => `"${one}"`).join(', ') // R147
   }
   headers.Vary = isSameForAll(route, reply) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
   if (route.streams?.length) addVary(headers, ['Accept'])
   return reply
+}
+
+/**
+ * Removes the tag and the date of a state that a dry run has not stored: a later write gives the item the same tag with
+ * another content. R121, R239.
+ */
+export function removeValidators(headers: Record<string, string>): void {
+  for (const name of ['ETag', 'Last-Modified']) delete headers[name]
 }
 
 /** Whether an answer is the same for all callers. */

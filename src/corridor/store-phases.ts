@@ -30,7 +30,7 @@ import { hasRowRules } from '../rules/row-rules.ts'
 import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplanationInput } from './corridor-phase.ts'
-import { executeBatch } from './execute-batch.ts'
+import { executeBatch, groupsOfBatch } from './execute-batch.ts'
 import { parseObject } from './json.ts'
 import { flowingContent } from './payload.ts'
 import { check, phase, type RequestParts, type RequestState } from './phase.ts'
@@ -206,11 +206,14 @@ function orIfUndecided(
 
 export const renderPhase = phase({
   name: 'render',
-  needs: ['route', 'intent', 'outcome'],
+  needs: ['versioned', 'route', 'intent', 'outcome'],
   gives: 'answer',
   answers: true,
-  pass: ({ call, admission, route, intent, outcome }) => {
-    const reply = completeHeaders(call.method, route, route.render(intent, outcome))
+  pass: ({ call, admission, versioned, route, intent, outcome }) => {
+    const reply = completeHeaders(call.method, route, route.render(intent, outcome), {
+      dryRun: isDryRun(call, route.resource.settings),
+      groups: route.most === undefined ? undefined : groupsOfBatch(versioned.version, intent.body, route.most),
+    })
     const bytes = reply.body?.length ?? 0
     if (!reply.stream) learnSize(admission.memory, route, intent, bytes)
     // Only a read may still wait for memory and be refused: a write is committed already.

@@ -148,6 +148,14 @@ export const findDue: TableOperation = {
   ...{ do: 'find', table: sendTable, where: { state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 500 },
 }
+/** Finds ended deliveries that are kept for longer than the retention allows. */
+export const findKeptLonger: TableOperation = {
+  ...{ do: 'find', table: sendTable, where: { state: 'state', due: { above: 'most' } } },
+  ...{ order: ['due'], limit: 500 },
+}
+export const limitKept: TableOperation = {
+  ...{ do: 'set', table: sendTable, where: { ...byId, state: 'state' }, to: { due: 'due' } },
+}
 /** Ends deliveries that this process still holds. */
 export const endSends: TableOperation = {
   ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: 'held' } },

@@ -5,7 +5,7 @@ import { oneAtATime } from '../flow/world.ts'
 import { Courier } from './courier.ts'
 import { deliveriesIn, rowKey } from './delivery.ts'
 import { type DeliveryContext, readOf, rowsOf } from './delivery-context.ts'
-import { findDue, removeSend, type SendRow } from './delivery-tables.ts'
+import { findDue, findKeptLonger, limitKept, removeSend, type SendRow } from './delivery-tables.ts'
 import { dispatchUpTo } from './dispatch.ts'
 
 /** How many deliveries are removed at once: enough to keep up with new ones. */
@@ -63,11 +63,25 @@ export class DeliveryRun {
   /** Removes the deliveries whose retention is over, some at a time. */
   async forget(): Promise<void> {
     const { world } = this.#context
+    await this.#limitKept()
     for (let more = true; more && !this.#isStopped; ) {
       const old = await rowsOf<SendRow>(this.#context, tablePlan(findDue, { state: 'ended', now: world.due() }))
       for (let at = 0; at < old.length; at += mostForgotten)
         await Promise.all(old.slice(at, at + mostForgotten).map((one) => this.#forget(one)))
       more = old.length > 0
+    }
+  }
+
+  /** Deliveries that ended under a longer retention, or one without an end, are kept for the present one from now on. */
+  async #limitKept(): Promise<void> {
+    const { world, resources } = this.#context
+    const { retention } = deliveriesIn(resources).settings.events
+    if (retention === null) return
+    const most = world.due() + retention
+    for (let more = true; more && !this.#isStopped; ) {
+      const longer = await rowsOf<SendRow>(this.#context, tablePlan(findKeptLonger, { state: 'ended', most }))
+      for (const { id } of longer) await rowsOf(this.#context, tablePlan(limitKept, { id, state: 'ended', due: most }))
+      more = longer.length > 0
     }
   }
 

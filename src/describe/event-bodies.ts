@@ -1,8 +1,8 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
 
-import { recordedRef } from '../bodies/bodies.ts'
+import { answeredSchema, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
-import type { SchemaContext } from '../bodies/schemas.ts'
+import { exampleIds, idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { streamType } from '../endpoints/content-negotiation.ts'
 import type { DescribedEvents, Route, ServedVersion } from '../flow/route.ts'
 import { forwardPageSchemas } from '../lists/page-text.ts'
@@ -141,28 +141,44 @@ const webhookHeaders: readonly (readonly [name: string, description: string, sch
 ]
 
 /** Which item it is, without its other fields. */
-function identity(resource: Resource): DocumentPart {
+function identity(resource: Resource, context: SchemaContext): DocumentPart {
   const names = identifyingFields(resource)
-  const properties = Object.fromEntries(names.map((name) => [name, text]))
+  const schemaOf = (name: string): DocumentPart => {
+    const member = resource.byName.get(name)
+    return name === 'id' || !member ? idSchema(resource, context) : answeredSchema(resource, member, context)
+  }
+  const properties = Object.fromEntries(names.map((name) => [name, schemaOf(name)]))
   return { type: 'object', properties, required: names, additionalProperties: false }
 }
 
+/** The id of the item, after that of its owner if it is only unique there. */
+function subjectSchema({ name, parent, collection }: Resource, context: SchemaContext): DocumentPart {
+  const { idOf } = exampleIds(context)
+  const owner = collection.composite && parent ? idOf(parent.resource) : undefined
+  const example = owner === undefined ? idOf(name) : `${owner}/1`
+  return example === undefined ? text : { ...text, examples: [example] }
+}
+
+/** The schema of one event; `events` is the resource of all events. */
 function resourceEventRef(
   { resource, types, mayHideItem }: DescribedEvents,
-  { settings }: Resource,
+  events: Resource,
   context: SchemaContext,
 ): ComponentRef {
+  const { settings } = events
   const thin = resource.settings.events.payload === 'thin'
-  const whole = thin ? identity(resource) : recordedRef(resource, context)
-  const data = mayHideItem && !thin ? { anyOf: [whole, identity(resource)] } : whole
+  const whole = thin ? identity(resource, context) : recordedRef(resource, context)
+  const data = mayHideItem && !thin ? { anyOf: [whole, identity(resource, context)] } : whole
+  const id = idSchema(events, context)
+  const subject = subjectSchema(resource, context)
   const type = { type: 'string', enum: types }
   const own: DocumentPart =
     settings.events.format === 'cloudevents'
       ? {
-          ...{ specversion: { const: '1.0' }, id: text, source: { const: `/${resource.name}` }, type, subject: text },
+          ...{ specversion: { const: '1.0' }, id, source: { const: `/${resource.name}` }, type, subject },
           ...{ time: moment, datacontenttype: { const: 'application/json' }, dataschema: text, sequence: text, data },
         }
-      : { id: text, type, timestamp: moment, version: text, sequence: { type: 'integer', minimum: 1 }, data }
+      : { id, type, timestamp: moment, version: text, sequence: { type: 'integer', minimum: 1 }, data }
   return context.components.put('schemas', [`${pascalCase(resource.singular)}Event`], {
     ...{ type: 'object', properties: own, required: Object.keys(own), additionalProperties: false },
   })

@@ -56,10 +56,13 @@ export const absenceTypes = ({ settings }: Resource): readonly RefusalType[] => 
   ...(settings.deleted.status === 410 ? ['resource-deleted'] : []),
 ]
 
+/** Whether a method needs a condition with `concurrency.required`: POST of a transition or an operation does not. R129. */
+export const needsCondition = (method: string): boolean => method !== 'POST'
+
 /** The refusals of an item by its preconditions. */
-export const conditionTypes = ({ settings }: Resource): readonly RefusalType[] => [
+export const conditionTypes = ({ settings }: Resource, needsCondition = true): readonly RefusalType[] => [
   ...['precondition-failed', 'invalid-precondition'],
-  ...(settings.concurrency.required ? ['precondition-required'] : []),
+  ...(settings.concurrency.required && needsCondition ? ['precondition-required'] : []),
 ]
 
 /** The refusals of a caller without the scopes of fields. */

@@ -52,10 +52,16 @@ export function preconditionsOf({ headers }: Call, world: ConditionsWorld): Prec
 const matchesTag = (tags: Exclude<EntityTags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
   tags === '*' ? true : current !== null && tags.some(({ tag, weak }) => (weakly || !weak) && isSameState(tag, current))
 
-/** Refuses a write if the current row does not meet its preconditions. R124 to R129. */
-export function admitConditionalWrite(preconditions: Preconditions | null, current: FoundRow | null, view: View): void {
+/** Refuses a write if the current row does not meet its preconditions, or has none although the method needs one. R124 to R129. */
+export function admitConditionalWrite(
+  preconditions: Preconditions | null,
+  current: FoundRow | null,
+  view: View,
+  isNeeded: boolean,
+): void {
   if (
     current &&
+    isNeeded &&
     view.required &&
     !preconditions?.match &&
     preconditions?.unmodifiedSince == null &&

@@ -17,7 +17,7 @@ import { refuseParameters } from '../lists/query-string.ts'
 import { changeDocument, decodeDocument, type MergeValue } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { viewNow } from '../views/shown-rows.ts'
-import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
+import { absenceTypes, conditionTypes, itemConditions, needsCondition } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
   admitConvertible,
@@ -87,10 +87,15 @@ export function writeItemRoute(
       notes: [],
       headers: about.body === null ? itemConditions : [...itemConditions, 'prefer'],
       ...about,
-      refusals: [...absenceTypes(resource), ...conditionTypes(resource), ...about.refusals],
+      refusals: [...itemTypes(resource, operation.method), ...about.refusals],
     },
   }
 }
+
+const itemTypes = (resource: Resource, method: string) => [
+  ...absenceTypes(resource),
+  ...conditionTypes(resource, needsCondition(method)),
+]
 
 /** Checks the preconditions of a request. */
 export const admitConditions = (context: EndpointContext, request: RequestContext, current: FoundRow | null): void =>
@@ -98,6 +103,7 @@ export const admitConditions = (context: EndpointContext, request: RequestContex
     preconditionsOf(request.call, request.world),
     current,
     viewNow(context, request.caller, request.world),
+    needsCondition(request.call.method),
   )
 
 /** Refuses a request whose item is missing or does not meet its preconditions. */

@@ -63,7 +63,7 @@ async function run(input: CommandInput): Promise<number> {
     const erase = (context: Pick<ErasureContext, 'isDry'>) =>
       asCommandError(() => eraseItem({ service, store, world, ...context }, item))
     const { is } = await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })
-    if (is === 'missing') checkRecorded(await erase({ isDry: true }), item)
+    if (is === 'missing') checkRecorded(await erase({ isDry: true }), item, await hasNoOwner(store, item))
     erasure = await erase({ isDry })
     if (contents && !isDry) left = await removeGivenUp(store, contents)
   } finally {
@@ -73,14 +73,25 @@ async function run(input: CommandInput): Promise<number> {
   return report(`${withoutPassword(database)}: ${name} ${id}`, { ...erasure, ...left }, isDry)
 }
 
+/** Whether the id is unique and no account has an item with it, so that its idempotency keys are those of an item that is gone. */
+async function hasNoOwner(store: Store, { resource: { name, collection }, key }: ErasedItem): Promise<boolean> {
+  if (!collection.uniques.some(({ fields, columns }) => fields.length === 0 && columns.join() === 'id')) return false
+  const holders = await store.execute({ do: 'whose', collection: name, key })
+  return holders.is === 'whose' && holders.accounts.length === 0
+}
+
 /**
  * Refuses an item of which nothing was ever stored, before anything is emptied: its id or its account is a mistake. Idempotency keys
- * are no evidence: they are found by the id alone, and may belong to an item of another account.
+ * are found by the id alone: they are evidence only if they cannot belong to an item of another account.
  */
-function checkRecorded({ counts }: Erasure, { resource: { name, collection }, key }: ErasedItem): void {
+function checkRecorded(
+  { counts }: Erasure,
+  { resource: { name, collection }, key }: ErasedItem,
+  isUnowned: boolean,
+): void {
   const kinds = new Set([...counts.values()].flatMap((own) => [...own.keys()]))
   const hasKeys = kinds.has(ofAnyAccount)
-  if (collection.account !== null) kinds.delete(ofAnyAccount)
+  if (collection.account !== null && !isUnowned) kinds.delete(ofAnyAccount)
   if (kinds.size > 0) return
   const whose = collection.account === null ? '' : ` of the account "${key.account}"`
   const stay = hasKeys ? ' Idempotency keys with its id stay, as they may be those of an item of another account.' : ''

@@ -418,6 +418,8 @@ export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key
   readonly claim: Claim | null
   /** The version whose form the answer has; missing if it has the same form in all versions. */
   readonly version?: string
+  /** Set for a batch: its operations lock rows and keys in the order of the client, so that parallel ones can wait for each other. */
+  readonly batch?: true
   /** Starts a run of the plans; called again after a conflict. */
   readonly begin: () => SequenceRun
 }
@@ -501,6 +503,8 @@ export interface SweepRevisions {
   readonly do: 'forget'
   readonly collection: string
   readonly before: number
+  /** The time from which on contents of files are unused that only these revisions name; null if the service has no files. */
+  readonly unused: number | null
 }
 
 /** Empties the personal fields of a row in events, revisions and kept answers. An update empties the row itself. */

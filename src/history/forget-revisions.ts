@@ -19,12 +19,15 @@ export async function forgetRevisions(
   { resources, store, world }: Pick<HistoryContext, 'resources' | 'store' | 'world'>,
   isEnding = notEnding,
 ): Promise<void> {
+  const hasFiles = [...resources.values()].some(({ members }) => members.some(({ field }) => field.kind === 'file'))
   for (const { name, declaration } of resources.values()) {
     const { retention } = declaration.history ?? {}
     if (retention === undefined) continue
-    const before = world.due() - (durationMilliseconds(retention) as number)
+    const now = world.due()
+    const before = now - (durationMilliseconds(retention) as number)
+    const unused = hasFiles ? now : null
     for (let more = true; more && !isEnding(); ) {
-      const outcome = await store.execute({ do: 'forget', collection: name, before })
+      const outcome = await store.execute({ do: 'forget', collection: name, before, unused })
       more = outcome.is === 'swept' && outcome.more
     }
   }

@@ -1,4 +1,5 @@
-/** Dropped contents: contents of files go when the copies of their dropped fields do, and stay if the fields come back. The store. */
+/** Dropped contents: contents of files go with the copies of their dropped fields or their last revision, and stay if the fields come back. The store. */
+import type { Steps } from '../catalog/steps.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { type Dialect, shardCondition } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
@@ -22,3 +23,25 @@ function setUnused(dialect: Dialect, content: string, unused: string): Statement
   const text = `UPDATE ${contentTable} SET unused = ${unused} WHERE name = ${dialect.mark(1)}${at.text} RETURNING name`
   return { text, values: [content, ...at.values] }
 }
+
+/** Those of some contents that no write, and no sweep, has released. */
+export function* keptContents(names: readonly string[], { itemsOf, mark }: Dialect): Steps<readonly string[]> {
+  if (names.length === 0) return []
+  const text = `SELECT name FROM ${contentTable} WHERE name IN (${itemsOf(mark(1))}) AND unused IS NULL`
+  return (yield { text, values: [JSON.stringify(names)] }).map(({ name }) => String(name))
+}
+
+/** Marks a content of an item as unused from a time on, unless it has been released since. */
+export function releaseContentOf(dialect: Dialect, content: string, item: string, unused: number): Statement {
+  const { mark } = dialect
+  const at = shardCondition(shardKeyOf(content), 4, dialect)
+  const text = `UPDATE ${contentTable} SET unused = ${mark(1)} WHERE name = ${mark(2)} AND item = ${mark(3)} AND unused IS NULL${at.text}`
+  return { text, values: [unused, content, item, ...at.values] }
+}
+
+/** The names of contents in a document; an object of another kind with the same members may add more. */
+export const contentsIn = (doc: string): string[] =>
+  Object.values(JSON.parse(doc) as object).flatMap(
+    (value: { readonly href?: unknown; readonly sha256?: unknown } | null) =>
+      typeof value?.href === 'string' && typeof value.sha256 === 'string' ? [value.href] : [],
+  )

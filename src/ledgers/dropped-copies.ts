@@ -112,6 +112,12 @@ export function deleteCopiesStatement(
   return { text: `DELETE FROM ${copyTable}${text}`, values }
 }
 
+/** Finds a copy of a file with a content. */
+export const findCopyOf = (content: string, { mark }: Dialect): Statement => ({
+  text: `SELECT 1 AS found FROM ${copyTable} WHERE kind = 'file' AND value LIKE ${mark(1)} LIMIT 1`,
+  values: [`%"${content}"%`],
+})
+
 /** Deletes the copies whose retention is over, by a given time or by the clock of the database. */
 export function* expireCopies({ now, mark }: Dialect, retention: number, due: number | null): Steps<void> {
   const text = `DELETE FROM ${copyTable} WHERE time <= `

@@ -6,7 +6,7 @@ import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { type Claim, isDry, type WritePlan } from '../flow/plan.ts'
 import { pause, type World, within } from '../flow/world.ts'
 import { claimTable } from '../ledgers/idempotency-claims.ts'
-import type { Statement } from '../sql/statements.ts'
+import { plainStatement, type Statement } from '../sql/statements.ts'
 import { perform } from '../store/perform.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
 import { askAfter, type Connection, type DatabaseQuery } from './connect.ts'
@@ -65,6 +65,15 @@ interface LostOutcome {
 }
 
 const lostOutcome = (cause: unknown, local = false): LostOutcome => ({ uncertain: true, cause, local })
+const isBatch = (plan: WritePlan): boolean => plan.do === 'sequence' && plan.batch === true
+
+/**
+ * Batches lock rows in the order of their operations, so that parallel ones can deadlock. A repeated one runs while no other batch
+ * does, on any node, so that it cannot deadlock with one again. The number of the lock has no meaning.
+ */
+const beginBatch = ({ text }: Statement, isFirst: boolean): Statement =>
+  plainStatement(`${text}; SELECT pg_advisory_xact_lock${isFirst ? '_shared' : ''}(7203117)`)
+
 const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.claim ?? null) : null)
 
 /** Writes of one row run one after the other within this process: concurrent ones would conflict and retry. */
@@ -112,9 +121,10 @@ async function runWithRetries(deps: PostgresWriteDeps, plan: WritePlan, until: n
       failure = error
     }
     if (isLostOutcome(failure)) return await outcomeByKey(deps, plan, failure)
-    const again = isRetryable(failure) ? tries < maxTries : isConnectionLost(failure) && tries === 1
+    const most = isBatch(plan) ? Number.POSITIVE_INFINITY : maxTries
+    const again = isRetryable(failure) ? tries < most : isConnectionLost(failure) && tries === 1
     if (!again || world.monotonic() > until) throw writeFailure(failure, plan)
-    await pause(world, world.random() * 5 * 2 ** tries)
+    await pause(world, world.random() * 5 * 2 ** Math.min(tries, maxTries))
   }
 }
 
@@ -141,7 +151,8 @@ async function tryWrite(deps: PostgresWriteDeps, plan: WritePlan, isFirst: boole
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    return await pool.use((connection) => inTransaction(deps, plan, connection, steps, value), value)
+    const begin = isBatch(plan) ? beginBatch(deps.begin, isFirst) : deps.begin
+    return await pool.use((connection) => inTransaction({ ...deps, begin }, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, context)
     if (!taken) throw error

@@ -73,12 +73,12 @@ export type ReactionEvent<D, Type> = {
   [R in RecordedName<D>]: Type extends TypeOf<D, R> ? PlainEvent<Type, Item<D, R>> : never
 }[RecordedName<D>]
 
-type EventSettings<D, R> = SettingsOf<D> & SettingsOf<ResourceOf<D, R>>
+/** The payload of a resource is its own setting, else that of the service. */
+type Payload<D, R> = Get<SettingsOf<ResourceOf<D, R>>, 'payload', Get<SettingsOf<D>, 'payload'>>
 type SettingsOf<T> = Get<Get<T, 'settings'>, 'events'>
-type Data<D, R extends NameOf<D>> =
-  EventSettings<D, R> extends { readonly payload: 'thin' }
-    ? { readonly [K in IdentifyingField<D, R>]: string }
-    : Item<D, R>
+type Data<D, R extends NameOf<D>> = [Payload<D, R>] extends ['thin']
+  ? { readonly [K in IdentifyingField<D, R>]: string }
+  : Item<D, R>
 type Form<D, Type, Content> =
   SettingsOf<D> extends { readonly format: 'cloudevents' } ? CloudEvent<Type, Content> : PlainEvent<Type, Content>
 
@@ -87,6 +87,13 @@ type Form<D, Type, Content> =
  * @example const text = (event: EventOf<typeof api>): string => `${event.type} ${event.data.id}`
  */
 export type EventOf<S> = EventsOf<DeclarationOf<S>>
-type EventsOf<D> = {
+type EventsOf<D> = EventsByName<D>[RecordedName<D>]
+type EventsByName<D> = {
   [R in RecordedName<D>]: { [Type in TypeOf<D, R>]: Form<D, Type, Data<D, R>> }[TypeOf<D, R>]
-}[RecordedName<D>]
+}
+
+/** The events of some types and resources. */
+export type ChosenEvent<D, Type, R> = Extract<
+  [ResourceName<D>] extends [R] ? EventsOf<D> : Get<EventsByName<D>, R>,
+  { readonly type: Type }
+>

@@ -23,6 +23,7 @@ import { checkChangedOperations } from './changed-operations.ts'
 import { checkChangedStates } from './changed-states.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
 import { checkMovedFields } from './moved-fields.ts'
+import { checkRetypedOrders } from './retyped-orders.ts'
 import { checkUnseenFields } from './unseen-fields.ts'
 import { type ChangeCheck, checkValueSources } from './value-sources.ts'
 
@@ -100,6 +101,13 @@ const objectKeys = [
   ...['states', 'transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
+function checkFunctions(parts: UncheckedObject, { path, findings }: ChangeCheck): void {
+  const mend = 'Write a function from one document to the other.'
+  for (const key of ['request', 'response'])
+    if (parts[key] !== undefined && typeof parts[key] !== 'function')
+      report({ findings }, [...path, key], `It is ${valueInWords(parts[key])}.`, mend)
+}
+
 function checkChange(check: ChangeCheck): void {
   const { change, path, findings } = check
   const parts = change as unknown as UncheckedObject
@@ -118,14 +126,7 @@ function checkChange(check: ChangeCheck): void {
       report({ findings }, [...path, key], `It is ${valueInWords(parts[key])}.`, `Write an object, as ${key}: { … }.`)
       return
     }
-  for (const key of ['request', 'response'])
-    if (parts[key] !== undefined && typeof parts[key] !== 'function')
-      report(
-        { findings },
-        [...path, key],
-        `It is ${valueInWords(parts[key])}.`,
-        'Write a function from one document to the other.',
-      )
+  checkFunctions(parts, check)
   checkRevision(parts.revision, check)
   if (change.begins && change.ends)
     report({ findings }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
@@ -136,6 +137,7 @@ function checkChange(check: ChangeCheck): void {
   checkChangedOperations(check, checkFieldParts)
   checkErrorRenames(check)
   checkMovedFields(check)
+  checkRetypedOrders(check)
   checkValueSources(check)
   if (check.findings.length === 0) checkDroppedPromises(check)
   checkUnseenFields(check)

@@ -61,15 +61,39 @@ function presentProgram(one: Collection, table: TableLayout, shape: number): ((d
   const steps = (table.renamed ?? []).filter((step) => step.shape > shape && !isLaterVersion(at(step.shape), last))
   const former = isConverted(one, { ...table, shape }) ? one.conversions?.fieldsOf?.(last) : undefined
   const kinds = kindsIn(former ?? one.fields)
-  const recorded = steps.reduce(renameKinds, kindsIn(table.shapes[shape - 1] ?? '[]'))
+  const own = kindsIn(table.shapes[shape - 1] ?? '[]')
+  const recorded = steps.reduce(renameKinds, own)
   const others = [...recorded].flatMap(([path, kind]) => ((kinds.get(path) ?? kind) === kind ? [] : [path]))
-  if (steps.length === 0 && others.length === 0) return null
+  const later = table.shapes.flatMap((fields, i) =>
+    i < shape || isLaterVersion(at(i + 1), last) ? [] : [{ shape: i + 1, paths: new Set(kindsIn(fields).keys()) }],
+  )
+  const dropped = droppedPaths([...own.keys()], steps, later)
+  if (steps.length === 0 && others.length === 0 && dropped.size === 0) return null
   const omitted = new Set(others)
   return (document) =>
     omitMembers(
-      steps.reduce<Members>((now, { names }) => renameMembers(now, names), document),
+      steps.reduce<Members>((now, { names }) => renameMembers(now, names), omitMembers(document, dropped)),
       omitted,
     )
+}
+
+/**
+ * The paths of a record whose fields a later shape did not have. A field that is declared with such a name later is another one, which
+ * callers may read that could not read the first one.
+ */
+function droppedPaths(
+  all: readonly string[],
+  steps: readonly Renaming[],
+  later: readonly { readonly shape: number; readonly paths: ReadonlySet<string> }[],
+): ReadonlySet<string> {
+  const isDropped = (first: string): boolean => {
+    let path = first
+    return later.some(({ shape, paths }) => {
+      for (const step of steps) if (step.shape === shape) path = renamePath(path, step.names)
+      return !paths.has(path)
+    })
+  }
+  return new Set(all.filter(isDropped))
 }
 
 /** The kinds by the new paths; a renamed field takes the place of one that was removed. */

@@ -1,10 +1,12 @@
 /** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The store. */
 
 import { type PreparedCollection, preparedCollection, type StoreContext, storedName } from '../catalog/context.ts'
-import type { Steps } from '../catalog/steps.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
+import { contentsIn, keptContents, releaseContentOf } from '../ledgers/dropped-contents.ts'
+import { findCopyOf } from '../ledgers/dropped-copies.ts'
 import { history, historyRows, storedEvents } from '../ledgers/outbox.ts'
 import { type Cell, type Collection, storedNameOf } from '../rows/collection.ts'
 import { readRow, readVisibleRow } from './read-row.ts'
@@ -114,11 +116,11 @@ export function* lastRevision(context: StoreContext, collection: Collection, key
 const mostSwept = 500
 
 /** Deletes the oldest revisions of a collection that are older than a time. */
-export function* sweepRevisions(context: StoreContext, { collection, before }: SweepRevisions): Steps<Outcome> {
+export function* sweepRevisions(context: StoreContext, { collection, before, unused }: SweepRevisions): Steps<Outcome> {
   const { mark, itemsOf } = context.dialect
   const name = storedName(context, collection)
   const old = yield {
-    text: `SELECT id, at FROM ${history} WHERE resource = ${mark(1)} AND at < ${mark(2)} ORDER BY at LIMIT ${mostSwept}`,
+    text: `SELECT id, at${unused === null ? '' : ', account, parent, item, payload'} FROM ${history} WHERE resource = ${mark(1)} AND at < ${mark(2)} ORDER BY at LIMIT ${mostSwept}`,
     values: [name, before],
   }
   if (old.length === 0) return { is: 'swept', more: false }
@@ -128,5 +130,38 @@ export function* sweepRevisions(context: StoreContext, { collection, before }: S
     values: [name, Number(old.at(-1)?.at), ids],
   }
   yield { text: `DELETE FROM ${historyRows} WHERE event IN (${itemsOf(mark(1))})`, values: [ids] }
+  if (unused !== null) yield* releaseForgotten(context, collection, old, unused)
   return { is: 'swept', more: old.length === mostSwept }
+}
+
+/**
+ * Releases the contents of files that only deleted revisions named. Without a retention of the history no write releases
+ * them, so this is needed where the retention was limited later.
+ */
+function* releaseForgotten(
+  context: StoreContext,
+  collection: string,
+  deleted: readonly ResultRow[],
+  unused: number,
+): Steps<void> {
+  const own = preparedCollection(context, collection)
+  const { dialect } = context
+  const named = new Map(
+    deleted.flatMap((row) => {
+      const key = { account: String(row.account) || null, parent: String(row.parent) || null, id: String(row.item) }
+      return contentsIn(String(row.payload)).map((content) => [content, key] as const)
+    }),
+  )
+  const kept = yield* keptContents([...named.keys()], dialect)
+  for (const content of kept) {
+    const key = named.get(content) as RowKey
+    const { where, values } = ofRow(context, own.collection, key)
+    const pattern = dialect.mark(values.push(`%"${content}"%`))
+    const text = `SELECT id FROM ${history} WHERE ${where.join(' AND ')} AND payload LIKE ${pattern} LIMIT 1`
+    if ((yield { text, values }).length > 0) continue
+    const row = yield* readRow(context, { collection, key, time: unused })
+    if (row.is === 'found' && contentsIn(row.doc).includes(content)) continue
+    if (context.dropped && (yield findCopyOf(content, dialect)).length > 0) continue // `bylaw migrate undrop` may put it back
+    yield releaseContentOf(dialect, content, key.id, unused)
+  }
 }

@@ -252,6 +252,22 @@ test('nothing of an item of another account is emptied because an idempotency ke
   assert.match(here.stdout, /1 idempotency key\b/)
 })
 
+for (const [kind, make] of places)
+  test(`idempotency keys are emptied if nothing else is left of an item (${kind})`, async (t) => {
+    const place = await make(t)
+    const { cwd, send, erase, stop } = await running(t, place)
+    const body = { name: mark, plan: 'x' }
+    const made = await send('POST', '/customers', body, { 'idempotency-key': 'k' })
+    assert.equal(made.status, 201, made.text)
+    await stop()
+    for (const table of await tablesWith(mark, place))
+      if (table !== 'bylaw_keys') await place.rows(`DELETE FROM "${table}"`)
+    assert.deepEqual(await tablesWith(mark, place), ['bylaw_keys'])
+    const done = await erase('customers', made.json.id, '--files', join(cwd, 'files'))
+    assert.deepEqual([done.code, /customers: 1 idempotency key$/m.test(done.stdout)], [0, true], done.stderr)
+    assert.deepEqual(await tablesWith(mark, place), [])
+  })
+
 test('mistakes of the command are named, with their mend', async () => {
   const cwd = folder({ 'api.ts': crm })
   const database = ['--database', 'sqlite:./crm.db']

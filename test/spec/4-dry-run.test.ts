@@ -66,6 +66,18 @@ doors('dry runs', declared({}), (door: Door) => {
     assert.equal(await count(), before)
   })
 
+  spec('R239 R121', 'the tag of a later write proves nothing about the content of a dry run', async () => {
+    const { json } = await send('POST', '/notes', { text: 'a' })
+    const dry = await send('PATCH', `/notes/${json.id}?dryRun=true`, { text: 'tried' })
+    assert.deepEqual([dry.headers.etag, dry.headers['last-modified']], [undefined, undefined])
+    assert.equal(dry.json.text, 'tried')
+    const stale = await door.send('PATCH', `/notes/${json.id}?dryRun=true`, {
+      json: { text: 'b' },
+      headers: { 'if-match': '"x"' },
+    })
+    assert.deepEqual([stale.status, stale.headers.etag !== undefined], [412, true])
+  })
+
   spec('R239', 'an escaped name is the same parameter', async () => {
     const before = await count()
     assert.equal((await send('POST', '/notes?%64ryRun=%74rue', { text: 'b' })).headers['dry-run'], 'true')

@@ -6,6 +6,7 @@ import { testing } from 'bylaw/testing'
 import orders from '../../examples/orders/handlers.ts'
 import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument, openapiText } from '../../src/describe/openapi.ts'
+import { answerExampleOf, resolver } from '../../src/pages/schema-text.ts'
 import type { Service } from '../../src/service.ts'
 import bigShop from '../../tools/shop.ts'
 import { spec } from '../help/door.ts'
@@ -121,4 +122,36 @@ spec('R215', 'refusals with the same content are one component, whose name ends 
   )
   assert.equal(paths['/categories'].post.responses[412], undefined)
   assert.match(components.responses.Error4XX.description, / 406, 408, 412, 413, /)
+})
+
+spec('R217 R207 R208', 'examples of events have ids like those that are sent', () => {
+  for (const [format, payload] of [
+    ['standard', 'full'],
+    ['standard', 'thin'],
+    ['cloudevents', 'thin'],
+  ] as const) {
+    const api = service({
+      name: 'depot',
+      events: true,
+      settings: { events: { format, payload, webhooks: true } },
+      resources: {
+        orders: { prefix: 'ord', fields: { note: f.text() }, access: 'public' },
+        lines: { parent: 'orders', key: 'number', fields: { number: f.integer() }, access: 'public' },
+        tags: { prefix: 'tag', fields: { name: f.text() }, access: 'public' },
+      },
+      pairs: { labels: { between: ['orders', 'tags'], access: 'public' } },
+    })
+    const document = documentOf(api as unknown as Service)
+    const order = 'ord_01jd8m2kq3v9x7c5b1n4f6h8t0'
+    const shown = (name: string) =>
+      answerExampleOf(document.components.schemas[name], resolver(document), undefined) as Schema
+    const [ofOrder, ofLine, ofLabel] = ['OrderEvent', 'LineEvent', 'LabelEvent'].map(shown) as [Schema, Schema, Schema]
+    assert.match(String(ofOrder.id), /^evt_[0-9a-z]{26}$/)
+    assert.equal((ofOrder.data as Schema).id, order)
+    if (payload === 'thin') {
+      assert.equal((ofLine.data as Schema).orderId, order)
+      assert.match(JSON.stringify(ofLabel.data), /ord_01jd.*tag_01jd|tag_01jd.*ord_01jd/)
+    }
+    if (format === 'cloudevents') assert.deepEqual([ofOrder.subject, ofLine.subject], [order, `${order}/1`])
+  }
 })

@@ -1,6 +1,7 @@
 /** Webhooks: the number of endpoints, and the tables, which stay bounded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { f, type Service, service } from 'bylaw'
 import { places } from '../help/places.ts'
 import { receiver, webhookNode } from '../help/webhooks.ts'
 
@@ -14,6 +15,19 @@ const ownTables = [
   'bylaw_tombstones',
   'webhook_deliveries',
 ]
+
+const keeping = (retention: string): Service =>
+  service({
+    name: 'shop',
+    scopes: {
+      'orders:read': 'Read orders',
+      'webhook-endpoints:read': 'Read endpoints',
+      'webhook-endpoints:write': 'Change endpoints',
+    },
+    events: true,
+    settings: { events: { webhooks: true, retention } },
+    resources: { orders: { fields: { note: f.text() }, owner: 'account', access: 'orders:read' } },
+  } as never) as unknown as Service
 
 for (const [name, place] of places) {
   test(`R212: an account gets 100 endpoints, also of processes that make them at the same time, on ${name}`, async (t) => {
@@ -74,5 +88,25 @@ for (const [name, place] of places) {
     await pass('P31D')
     assert.deepEqual(await sizes(), swept)
     assert.equal((await send('GET', '/webhook-deliveries')).body.data.length, 0)
+  })
+
+  test(`R212: deliveries of a retention without an end go if it is limited later, on ${name}`, async (t) => {
+    const { url: sinkUrl, received } = await receiver(t)
+    const { url, rows } = await place(t)
+    const counted = async () => Number((await rows('SELECT count(*) AS n FROM bylaw_webhook_sends'))[0]?.n)
+    const former = webhookNode(t, url, keeping('forever'))
+    await former.send('POST', '/webhook-endpoints', { url: sinkUrl, eventTypes: ['order.*'] })
+    await former.send('POST', '/orders', { note: 'a' })
+    await former.pass('PT1S')
+    await former.pass('P400D')
+    assert.deepEqual([received.length, await counted()], [1, 1])
+    await former.close()
+    const { send, pass } = webhookNode(t, url, keeping('P10D'))
+    await pass('P9D')
+    assert.equal(await counted(), 1)
+    await pass('P2D')
+    await pass('PT1M')
+    assert.equal(await counted(), 0)
+    assert.deepEqual((await send('GET', '/webhook-deliveries')).body.data, [])
   })
 }

@@ -1,6 +1,6 @@
 /** The types of a client as they are inferred, and calls that do not compile; nothing here runs. */
 // long because: one declaration, and one call of each method
-import { count, f, type Row, service } from 'bylaw'
+import { count, type EventOf, type EventType, f, type Row, service } from 'bylaw'
 import {
   type Client,
   client,
@@ -167,6 +167,18 @@ export async function calls() {
   void (cut.size satisfies 's' | 'l')
   for await (const event of shop.events({ types: ['order.placed', 'orderLine.created'], after: 'evt_1' }))
     if (event.type === 'orderLine.created') void (event.data.quantity satisfies number)
+    else void (0 as unknown as Proof<Equal<typeof event.type, 'order.placed'>>)
+  for await (const { type, data } of shop.events({ types: ['order.placed'] })) {
+    void (0 as unknown as Proof<Equal<typeof type, 'order.placed'>>)
+    void (data.size satisfies 's' | 'l')
+  }
+  for await (const { data } of shop.events({ resources: ['order-lines'], item: 'line_1' }))
+    void (data.quantity satisfies number)
+  const types: EventType<Api>[] = []
+  for await (const { type } of shop.events({ types })) void (0 as unknown as Proof<Equal<typeof type, EventType<Api>>>)
+  for await (const event of shop.events()) void (0 as unknown as Proof<Equal<typeof event, EventOf<Api>>>)
+  for await (const event of shop.events({ since: order.createdAt }, {}))
+    void (0 as unknown as Proof<Equal<typeof event, EventOf<Api>>>)
   const card = await shop.cards.update('card_1', { text: 'a' })
   void (0 as unknown as Proof<Equal<typeof card, Tagged<Row<Api, 'cards'>> | null>>)
 }

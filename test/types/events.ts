@@ -60,6 +60,22 @@ type GivenSnake = [
 ]
 void (0 as unknown as GivenSnake)
 
+const mixed = service({
+  name: 'mixed',
+  events: true,
+  resources: {
+    orders: { fields: { note: f.text() }, access: 'public', settings: { events: { payload: 'full' } } },
+    tags: { fields: { name: f.text() }, access: 'public' },
+  },
+  settings: { events: { payload: 'thin' } },
+})
+type Mixed<T> = keyof Extract<EventOf<typeof mixed>, { readonly type: T }>['data']
+type GivenMixed = [
+  Proof<Equal<Mixed<'order.created'>, 'id' | 'note' | 'createdAt' | 'updatedAt'>>,
+  Proof<Equal<Mixed<'tag.created'>, 'id'>>,
+]
+void (0 as unknown as GivenMixed)
+
 const none = service({ name: 'none', resources: { notes: { fields: { text: f.text() }, access: 'public' } } })
 void (0 as unknown as Proof<Equal<EventOf<typeof none>, never>>)
 
