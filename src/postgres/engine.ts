@@ -11,17 +11,19 @@ export interface Engine {
    * YugabyteDB do not know the setting.
    */
   readonly plansOnce: boolean
+  /** Whether transactions can lock a number; CockroachDB ignores such a lock, and YugabyteDB refused it until 2025. */
+  readonly locksNumbers: boolean
   /** Which worker answers a statement; null if the layout is not distributed. */
   readonly areas: ShardAreas | null
 }
 
 export async function readEngine({ ask }: Pick<Connection, 'ask'>, { spread }: Layout): Promise<Engine> {
   const text = `SELECT to_regclass('pg_dist_partition') IS NOT NULL AS citus,
-    current_setting('plan_cache_mode', true) IS NOT NULL AS known`
+    current_setting('plan_cache_mode', true) IS NOT NULL AS known, version() !~ '-YB-|CockroachDB' AS locks`
   const [row] = await ask({ text, values: [] })
   const citus = spread === true || row?.citus === true
   const areas = spread ? await readShardAreas({ ask }) : null
-  return { citus, plansOnce: !citus && row?.known === true, areas }
+  return { citus, plansOnce: !citus && row?.known === true, locksNumbers: row?.locks === true, areas }
 }
 
 const readFacts = `SELECT current_schema() AS schema, to_regclass('pg_dist_partition') IS NOT NULL AS citus,

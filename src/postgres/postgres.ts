@@ -45,9 +45,9 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)
-  const { citus } = engine
+  const { citus, locksNumbers } = engine
   const lone = times === null ? autocommitRunner({ pool, citus, world }, read) : null
-  const writing = postgresWriting({ world, pool, context, patience, begin: begin(''), citus, lone })
+  const writing = postgresWriting({ world, pool, context, patience, begin: begin(''), citus, locksNumbers, lone })
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const long = context.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
   const short = engine.plansOnce ? begin(still, forceGenericPlan) : long

@@ -31,6 +31,8 @@ export interface PostgresWriteDeps {
   readonly begin: Statement
   /** Whether Citus runs the statements on other servers. */
   readonly citus: boolean
+  /** Whether a transaction can lock a number. */
+  readonly locksNumbers: boolean
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
   /** The last pending write of each row in this process. */
@@ -71,7 +73,7 @@ const isBatch = (plan: WritePlan): boolean => plan.do === 'sequence' && plan.bat
  * Batches lock rows in the order of their operations, so that parallel ones can deadlock. A repeated one runs while no other batch
  * does, on any node, so that it cannot deadlock with one again. The number of the lock has no meaning.
  */
-const beginBatch = ({ text }: Statement, isFirst: boolean): Statement =>
+const beginBatch = ({ begin: { text } }: PostgresWriteDeps, isFirst: boolean): Statement =>
   plainStatement(`${text}; SELECT pg_advisory_xact_lock${isFirst ? '_shared' : ''}(7203117)`)
 
 const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.claim ?? null) : null)
@@ -151,7 +153,7 @@ async function tryWrite(deps: PostgresWriteDeps, plan: WritePlan, isFirst: boole
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    const begin = isBatch(plan) ? beginBatch(deps.begin, isFirst) : deps.begin
+    const begin = isBatch(plan) && deps.locksNumbers ? beginBatch(deps, isFirst) : deps.begin
     return await pool.use((connection) => inTransaction({ ...deps, begin }, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, context)
