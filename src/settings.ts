@@ -537,8 +537,17 @@ const settingsTable = {
     /** The headers that such pages may send; by default those that the service reads: `headers: ['authorization']`. */
     headers: textsThat(
       [
-        ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'if-modified-since'],
-        ...['if-unmodified-since', 'last-event-id', 'prefer', 'request-id', 'traceparent', 'version'],
+        ...['authorization', 'content-disposition', 'content-encoding', 'content-type', 'idempotency-key', 'if-match'],
+        ...[
+          'if-modified-since',
+          'if-none-match',
+          'if-range',
+          'if-unmodified-since',
+          'last-event-id',
+          'prefer',
+          'range',
+        ],
+        ...['request-id', 'traceparent', 'tracestate', 'version'],
       ],
       (text) => /^[\w-]+$/.test(text),
       'a list of header names',
