@@ -108,7 +108,14 @@ for (const [words, reason, mend] of [
   ['migrate', /needs an action: plan, apply, status or undrop/, /bylaw migrate plan api\.ts/],
   ['migrate aply api.ts', /has no action "aply"/, /Did you mean `bylaw migrate apply`\?/],
   ['migrate plan', /needs the file of the declaration/, /bylaw migrate plan api\.ts/],
-  ['serve api.ts --database oracle:x', /"oracle:x" is not known\. Give sqlite:\.\/file\.db/, /^$/],
+  ['serve api.ts --database oracle:x', /"oracle:x" is not known\. Give sqlite:\.\/file\.db.* or postgres:/, /^$/],
+  [
+    'serve api.ts --allowed-hosts https://a.example',
+    /^--allowed-hosts .* "https:\/\/a\.example" is none/,
+    /api\.example\.com/,
+  ],
+  ['serve api.ts --allowed-hosts a.example,*.b.example', /"\*\.b\.example" is none/, /no wildcards/],
+  ['serve api.ts --allowed-hosts ::1', /"::1" is none/, /\[::1\]/],
   ['serve api.ts --database sqlite:api.ts/x.db', /x\.db cannot be used/, /^$/],
   ['serve api.ts --host 203.0.113.9 --database sqlite::memory:', /203\.0\.113\.9 is not an address of this/, /--host/],
 ] as const) {
