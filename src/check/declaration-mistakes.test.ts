@@ -90,6 +90,24 @@ table('error types', [
     'declared types cannot have it',
   ],
   [
+    'a status that needs a header',
+    () => saying({ errors: { a: { status: 405 }, b: { status: 407 }, c: { status: 426 } } }),
+    'errors.a.status, errors.b.status, errors.c.status',
+    'declared types cannot have it',
+  ],
+  [
+    'another status than that of a parent',
+    () => saying({ errors: { a: { status: 404, parents: ['conflict'] }, b: { status: 410, parents: ['a'] } } }),
+    'errors.a.status, errors.b.status',
+    'Write status: 409, or a parent with the status 4',
+  ],
+  [
+    'the status of a parent, or of none',
+    () =>
+      saying({ errors: { a: { status: 409, parents: ['has-dependents'] }, b: { status: 425, parents: ['error'] } } }),
+    '',
+  ],
+  [
     'no status',
     () => saying({ errors: { a: {}, b: { status: 200 }, c: { status: '409' } } }),
     'errors.a.status, errors.b.status, errors.c.status',
