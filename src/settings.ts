@@ -459,6 +459,11 @@ const settingsTable = {
     /** How long its status is kept after it has ended; 7 days by default: `retention: 'P1D'`. */
     retention: durationSetting(7 * 24 * 3600 * second),
   },
+  /** Revisions of resources with `history`: `history: { retention: 'P730D' }`. */
+  history: {
+    /** How long revisions are kept where a resource does not say so; for ever by default: `retention: 'P730D'`. */
+    retention: orOff(durationSetting(0, second), 'forever', null),
+  },
   /** Events of services with `events: true`: `events: { retention: 'P7D' }`. */
   events: {
     /** How long events are kept; 30 days by default: `retention: 'P7D'`, or `'forever'`. */

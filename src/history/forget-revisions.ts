@@ -1,7 +1,7 @@
 /** Forget revisions: deletes revisions after their retention. R237. */
 import type { Store } from '../flow/store.ts'
 import { type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
-import { durationMilliseconds } from '../formats/time-texts.ts'
+import { historyRetention } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface HistoryContext {
@@ -19,10 +19,10 @@ export async function forgetRevisions(
   { resources, store, world }: Pick<HistoryContext, 'resources' | 'store' | 'world'>,
   isEnding = notEnding,
 ): Promise<void> {
-  for (const { name, declaration } of resources.values()) {
-    const { retention } = declaration.history ?? {}
-    if (retention === undefined) continue
-    const before = world.due() - (durationMilliseconds(retention) as number)
+  for (const { name, declaration, settings } of resources.values()) {
+    const retention = declaration.history ? historyRetention(declaration.history, settings) : null
+    if (retention === null) continue
+    const before = world.due() - retention
     for (let more = true; more && !isEnding(); ) {
       const outcome = await store.execute({ do: 'forget', collection: name, before })
       more = outcome.is === 'swept' && outcome.more
