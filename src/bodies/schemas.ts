@@ -35,6 +35,7 @@ export function fieldSchema(terms: FieldTerms, use: SchemaUse, context: SchemaCo
     ...usual,
     ...marks,
     'x-references': use === 'asked' ? undefined : terms.to,
+    deprecated: use === 'asked' ? undefined : terms.deprecated, // R202
     'x-personal': use === 'asked' ? undefined : terms.personal,
     title: use === 'asked' ? undefined : terms.title,
     examples,
