@@ -100,6 +100,8 @@ for (const [words, reason, mend] of [
   ['serve api.ts more', /takes no argument "more"/, /bylaw serve api\.ts/],
   ['serve api.ts --port', /^--port needs a value\.$/, /^As in: {2}--port 8080$/],
   ['serve api.ts --port --host x', /^--port needs a value/, /--port 8080/],
+  ['serve api.ts --allow-loss a.b --allow-loss c.d', /^--allow-loss is given twice\.$/, /--allow-loss a\.b,c\.d/],
+  ['keys create api.ts --name a --scopes b --scopes c', /^--scopes is given twice/, /--scopes b,c/],
   ['serve api.ts --port=', /^--port needs a value/, /--port 8080/],
   ['serve api.ts --port 70000', /^--port has to be a port, not "70000"/, /0 to 65535/],
   ['dev api.ts --port 3e3', /^--port has to be a port, not "3e3"/, /0 to 65535/],
