@@ -459,6 +459,11 @@ const settingsTable = {
     /** How long its status is kept after it has ended; 7 days by default: `retention: 'P1D'`. */
     retention: durationSetting(7 * 24 * 3600 * second),
   },
+  /** Revisions of resources with `history`: `history: { retention: 'P730D' }`. */
+  history: {
+    /** How long revisions are kept where a resource does not say so; for ever by default: `retention: 'P730D'`. */
+    retention: orOff(durationSetting(0, second), 'forever', null),
+  },
   /** Events of services with `events: true`: `events: { retention: 'P7D' }`. */
   events: {
     /** How long events are kept; 30 days by default: `retention: 'P7D'`, or `'forever'`. */
@@ -537,8 +542,17 @@ const settingsTable = {
     /** The headers that such pages may send; by default those that the service reads: `headers: ['authorization']`. */
     headers: textsThat(
       [
-        ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'if-modified-since'],
-        ...['if-unmodified-since', 'last-event-id', 'prefer', 'request-id', 'traceparent', 'version'],
+        ...['authorization', 'content-disposition', 'content-encoding', 'content-type', 'idempotency-key', 'if-match'],
+        ...[
+          'if-modified-since',
+          'if-none-match',
+          'if-range',
+          'if-unmodified-since',
+          'last-event-id',
+          'prefer',
+          'range',
+        ],
+        ...['request-id', 'traceparent', 'tracestate', 'version'],
       ],
       (text) => /^[\w-]+$/.test(text),
       'a list of header names',

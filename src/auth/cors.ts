@@ -5,17 +5,9 @@ import type { Settings } from '../settings.ts'
 
 /** The headers that pages may read, in addition to those that browsers always expose. R176. */
 const exposedHeaders = [
-  ...[
-    'Accept-Patch',
-    'Accept-Query',
-    'Allow',
-    'Content-Location',
-    'Date',
-    'Deprecation',
-    'Dry-Run',
-    'ETag',
-    'Idempotency-Replayed',
-  ],
+  ...['Accept', 'Accept-Encoding', 'Accept-Patch', 'Accept-Query', 'Accept-Ranges', 'Allow'],
+  ...['Cache-Group-Invalidation', 'Cache-Groups', 'Content-Disposition', 'Content-Location', 'Content-Range'],
+  ...['Date', 'Deprecation', 'Dry-Run', 'ETag', 'Idempotency-Replayed'],
   ...['Link', 'Location', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Request-Id', 'Retry-After'],
   ...['Server-Timing', 'Sunset', 'Version', 'WWW-Authenticate'],
 ].join(', ')

@@ -19,6 +19,7 @@ import {
   idSchema,
   requiredNames,
   type SchemaContext,
+  statusErrorSchema,
   unnamedMembers,
 } from './schemas.ts'
 
@@ -259,7 +260,7 @@ export function answeredSchema(resource: Resource, member: Member, context: Sche
   const owner = name === resource.parent?.field ? context.resources.get(resource.parent.resource) : undefined
   if (name === 'id') return { ...idSchema(resource, context), readOnly: true }
   if (owner) return { ...idSchema(owner, context), readOnly: true }
-  const schema = storedSchema(resource, name, 'answered', context)
+  const schema = statusErrorSchema(resource, name) ?? storedSchema(resource, name, 'answered', context)
   const example = field.kind === 'text' ? exampleValue(member, resource.rules.kinds) : undefined
   return example === undefined ? schema : { examples: [example], ...schema }
 }

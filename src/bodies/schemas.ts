@@ -2,6 +2,7 @@
 import { type FieldKinds, type FieldTerms, fieldKind, type SchemaUse } from '../fields/kind.ts'
 import { chosenIdPattern, typeIdPattern } from '../formats/id.ts'
 import type { Resource } from '../resources/resource.ts'
+import { isStatusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
 import { type Components, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
 
@@ -34,6 +35,7 @@ export function fieldSchema(terms: FieldTerms, use: SchemaUse, context: SchemaCo
     ...usual,
     ...marks,
     'x-references': use === 'asked' ? undefined : terms.to,
+    deprecated: use === 'asked' ? undefined : terms.deprecated, // R202
     'x-personal': use === 'asked' ? undefined : terms.personal,
     title: use === 'asked' ? undefined : terms.title,
     examples,
@@ -105,6 +107,12 @@ function wholeNumberPattern(min: number, max: number): string {
   if (min > 0) return `^${digits}$`
   return min === 0 ? `^(0|${digits})$` : `^(0|-?${digits})$`
 }
+
+/** The schema of the error of an asynchronous operation: that of every error, or null; null for other members. R149. */
+export const statusErrorSchema = ({ declaration }: Resource, member: string): DocumentPart | null =>
+  isStatusResource(declaration) && member === 'error'
+    ? { anyOf: [{ $ref: '#/components/schemas/Error' }, { type: 'null' }], readOnly: true }
+    : null
 
 /** The schema of a key in a URL: a text must not be empty, `.` or `..`. R8. */
 export function addressSchema(schema: DocumentPart): DocumentPart {

@@ -1,11 +1,12 @@
 /** Older inputs: converts the inputs and outputs of the transitions and operations of older versions. Part 9, versions. */
+import type { Violation } from '../errors/problem.ts'
 import type { InputField, ServedAction, ServedOperation } from '../resources/machine.ts'
 import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type NewestAction, newestAction } from '../resources/states-before.ts'
 import { type ChangeStep, compileConversion, identityMapping, mapDown, mapUp } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
-import { olderNames, withOlderNames } from './queries.ts'
+import { type NamesOfField, olderNames, renameViolation, withOlderNames } from './queries.ts'
 import type { Representation } from './representation.ts'
 
 type Changes = NewestAction<ChangeStep>['changes']
@@ -110,9 +111,10 @@ export const inputNamesOf =
   (name: string): readonly string[] | undefined =>
     today.input.some((one) => one.name === name) ? (older?.names(name) ?? [name]) : undefined
 
-/** How a version shows the statuses of an operation: its name there, and the conversion of its output. */
+/** How a version shows the statuses of an operation: its name and its inputs there, and the conversion of its output. */
 export interface ShownOperation extends Pick<ServedOperation, 'answer'> {
   readonly name: string
+  readonly namesOf: (input: string) => readonly string[] | undefined
 }
 
 /** Shows statuses with the names and results that the version has; `operations` are listed by their newest names. */
@@ -122,15 +124,19 @@ export function olderStatuses(
   errors: ReadonlyMap<string, string>,
 ): Representation {
   const show = (doc: Readonly<Record<string, unknown>>): string => {
-    const { name = doc.operation, answer = null } = operations.get(String(doc.operation)) ?? {}
-    const error = doc.error as { readonly type: string } | null
+    const {
+      name = doc.operation,
+      answer = null,
+      namesOf = () => undefined,
+    } = operations.get(String(doc.operation)) ?? {}
+    const error = doc.error as StatusError | null
     return JSON.stringify({
       ...{ ...doc, operation: name },
       ...(doc.result !== null &&
         answer && {
           result: runConversion(plain.today, doc, 0, () => JSON.parse(answer(JSON.stringify(doc.result)))),
         }),
-      ...(error && { error: { ...error, type: errors.get(error.type) ?? error.type } }),
+      ...(error && { error: olderError(error, errors, (field) => namesOf(field) ?? [field]) }),
     })
   }
   return {
@@ -138,4 +144,28 @@ export function olderStatuses(
     answer: (doc, _, _masked, document = JSON.parse(doc)) => show(document),
     answers: (docs, _, _masked, documents = JSON.parse(`[${docs}]`)) => documents.map(show).join(','),
   }
+}
+
+interface ErrorTypes {
+  readonly type: string
+  /** Missing in statuses of earlier releases, which have only the type and the message. */
+  readonly types?: readonly string[]
+}
+
+/** An error as a status stores it. */
+interface StatusError extends ErrorTypes {
+  readonly cause?: StatusError
+  readonly errors?: readonly (Violation & ErrorTypes)[]
+}
+
+/** An error with the types of the version, and with places in the input as it was sent. */
+function olderError(error: StatusError, errors: ReadonlyMap<string, string>, names: NamesOfField): StatusError {
+  const named = <T extends ErrorTypes>(one: T): T => ({
+    ...{ ...one, type: errors.get(one.type) ?? one.type },
+    ...(one.types && { types: one.types.map((type) => errors.get(type) ?? type) }),
+  })
+  const { cause, errors: all } = error
+  if (all === undefined) return { ...named(error), ...(cause && { cause: olderError(cause, errors, names) }) }
+  const places = all.flatMap((one) => renameViolation(one, names) as (typeof one)[]).map(named)
+  return { ...named(error), cause: places[0] as StatusError, errors: places }
 }

@@ -162,7 +162,7 @@ export function olderNames(steps: readonly ChangeStep[], name: string): readonly
 }
 
 /** Returns the older names of a current field. */
-type NamesOfField = (field: string) => readonly string[]
+export type NamesOfField = (field: string) => readonly string[]
 
 interface FieldNaming {
   readonly names: NamesOfField

@@ -1,6 +1,6 @@
 /** Declaration mistakes: all mistakes of a declaration, each with place, reason and fix. Part 2, resources. */
 // long because: one short check for each part of a declaration
-import { catalogue, type DeclaredError, extendCatalogue, typeChain } from '../errors/catalogue.ts'
+import { catalogue, type DeclaredError, extendCatalogue, typeChain, typeStatus } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -197,7 +197,23 @@ function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): vo
         `The status ${status} does not belong to \`${line.at(-2)}\`.`,
         'Write a status and parents of the same class: 4xx under client-error, 5xx under server-error.',
       )
+    else checkStatusOfParents(['errors', name, 'status'], status, line, context)
   }
+}
+
+/** A client that knows only a parent acts by it, so the status is that of the nearest one that every service has. R150, R159. */
+function checkStatusOfParents(
+  path: DeclarationPath,
+  status: number,
+  line: readonly string[],
+  context: DeclarationCheck,
+): void {
+  const parent = line.slice(0, -2).find((one) => catalogue.has(one))
+  if (parent === undefined) return
+  const own = typeStatus(catalogue, parent)
+  if (own === status) return
+  const mend = `Write status: ${own}, or a parent with the status ${status}.`
+  report(context, path, `The status is ${status}, but that of its parent \`${parent}\` is ${own}.`, mend)
 }
 
 function checkErrorFields(path: DeclarationPath, fields: unknown, context: DeclarationCheck): void {
@@ -212,8 +228,11 @@ const isErrorMember = (name: string): boolean =>
     name,
   )
 
-/** 401 needs a challenge, 422 has a single meaning, and the service is not a gateway. R98, R161, R165. */
-const reservedStatuses: ReadonlySet<unknown> = new Set([401, 422, 502, 504])
+/**
+ * 401, 405, 407 and 426 need a header that a refusal does not have, 422 has a single meaning, and the service is not a
+ * gateway. R12, R98, R161, R165.
+ */
+const reservedStatuses: ReadonlySet<unknown> = new Set([401, 405, 407, 422, 426, 502, 504])
 
 function checkErrorStatus(path: DeclarationPath, status: unknown, context: DeclarationCheck): void {
   if (!Number.isInteger(status) || Number(status) < 400 || Number(status) > 599) {

@@ -71,10 +71,11 @@ table('history', [
   ['without readers', () => audited({}), `${at}.read`, 'no scope missing'],
   ['an unknown scope', () => audited({ read: 'audit' }), `${at}.read`, '"audit"'],
   ['an unknown member', () => audited({ read: 'public', retain: 'P1D' }), `${at}.retain`, 'read or retention'],
-  ...(['P2Y', 'forever', 7, 'PT0S'] as const).map(
+  ...(['P2Y', 'for ever', 7, 'PT0S'] as const).map(
     (retention) =>
       [`the retention ${retention}`, () => audited({ read: 'public', retention }), `${at}.retention`, 'P730D'] as const,
   ),
+  ['for ever', () => audited({ read: 'public', retention: 'forever' }), ''],
   [
     'an operation of that name',
     () => audited({ read: 'public' }, { operations: { revisions: { at: 'item' } } }),

@@ -92,11 +92,16 @@ const refuseTwin = (path: DeclarationPath, says: string, what: string, context: 
   )
 
 function checkRetention(path: DeclarationPath, retention: unknown, context: DeclarationCheck): void {
-  if (retention === undefined || (typeof retention === 'string' && (durationMilliseconds(retention) ?? 0) > 0)) return
+  if (
+    retention === undefined ||
+    retention === 'forever' ||
+    (typeof retention === 'string' && (durationMilliseconds(retention) ?? 0) > 0)
+  )
+    return
   report(
     context,
     path,
     `\`retention\` is ${valueInWords(retention)}.`,
-    "Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as retention: 'P730D', or leave it out to keep revisions for ever.",
+    "Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as retention: 'P730D', or 'forever'.",
   )
 }

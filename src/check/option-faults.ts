@@ -28,7 +28,7 @@ const innerFileFault: DeclarationFault = [
   'Move it there; for several files of an item, declare a resource below it with one file each.',
 ]
 
-const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold', 'search', 'personal']
+const flagOptions = 'optional immutable readOnly writeOnly unique sort fold search personal deprecated'.split(' ')
 
 function* optionFaults(
   { kind, options }: Field,

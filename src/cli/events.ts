@@ -1,13 +1,21 @@
 /** `bylaw events`: shows events and the failures of reactions, and retries or skips failures. Part 6. R231. */
 import { hasEvents } from '../events/event-relay.ts'
 import { eventTypeOf } from '../events/event-scope.ts'
-import { type FailureRow, findAllFailures, removePlan, retryPlan, statusOf } from '../events/reaction-tables.ts'
+import {
+  type FailureRow,
+  findFailures,
+  findReactions,
+  removePlan,
+  retryPlan,
+  statusOf,
+} from '../events/reaction-tables.ts'
 import type { StoredEvent } from '../flow/found-row.ts'
 import { type EventPage, rowsIn } from '../flow/outcome.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import { serviceWorld } from '../flow/world.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
@@ -45,6 +53,8 @@ async function run(input: CommandInput): Promise<number> {
   if (!act) throw commandError(`There is no action "${action}".`, 'Write list, show, parked, retry or skip.')
   if ((action === 'show' || action === 'skip') && id === undefined)
     throw commandError(`${action} needs the id of an event.`, `As in:  bylaw events ${action} ${file} evt_01j…`)
+  if (action === 'list' && id !== undefined)
+    throw commandError('list takes no event.', `Show one with:  bylaw events show ${file} ${id}`)
   const service = await loadService(file)
   if (!hasEvents(service.resources)) throw commandError('The service has no events.', 'Declare events: true.')
   const store = await openStoreUnchanged(service, databaseOf(input, service))
@@ -114,10 +124,21 @@ function shownEvent({ events }: Service, event: StoredEvent) {
   }
 }
 
-async function failuresOf({ store, input, id }: EventsInput): Promise<readonly FailureRow[]> {
-  const all = rowsIn(await store.execute(tablePlan(findAllFailures))) as unknown as readonly FailureRow[]
+async function failuresOf({ service, store, input, id }: EventsInput): Promise<readonly FailureRow[]> {
+  const stored = rowsIn(await store.execute(tablePlan(findReactions))).map(({ name }) => String(name))
+  const known = [...new Set([...stored, ...Object.keys(service.ownHandlers?.reactions ?? {})])].toSorted()
   const name = input.flagValue('reaction')?.text
-  return all.filter(({ reaction, event }) => (id ?? event) === event && (name ?? reaction) === reaction)
+  if (name !== undefined && !known.includes(name)) throw unknownReaction(name, known)
+  const found: FailureRow[] = []
+  for (const reaction of name === undefined ? known : [name])
+    found.push(...(rowsIn(await store.execute(tablePlan(findFailures, { reaction }))) as unknown as FailureRow[]))
+  return found.filter(({ event }) => (id ?? event) === event)
+}
+
+function unknownReaction(name: string, known: readonly string[]): Error {
+  const guess = nearestName(name, known)
+  const all = known.length === 0 ? 'No reaction has begun.' : `There are ${listInWords(known, 'and')}.`
+  return commandError(`There is no reaction "${name}".`, guess ? `Did you mean ${guess}?` : all)
 }
 
 async function listFailures(input: EventsInput): Promise<void> {
@@ -139,10 +160,19 @@ async function listFailures(input: EventsInput): Promise<void> {
 }
 
 async function settleFailures(input: EventsInput, done: 'retried' | 'skipped'): Promise<void> {
-  const { store } = input
-  const failures = (await failuresOf(input)).filter((row) => statusOf(row) !== 'behind' || done === 'skipped')
+  const { store, id } = input
+  const found = await failuresOf(input)
+  const failures = found.filter((row) => statusOf(row) !== 'behind' || done === 'skipped')
+  if (id !== undefined && failures.length === 0) throw unsettled(input, id, found.length > 0)
   const due = serviceWorld(realWorld, store).due()
   for (const row of failures) await store.execute(done === 'skipped' ? removePlan(row) : retryPlan(row, due))
   const text = `${failures.length} ${failures.length === 1 ? 'event was' : 'events were'} ${done}.`
   print(input, { [done]: failures.length }, text)
+}
+
+function unsettled({ input }: EventsInput, id: string, isBehind: boolean): Error {
+  if (isBehind) return commandError(`${id} waits for an earlier event of its item.`, 'Retry or skip that one.')
+  const name = input.flagValue('reaction')?.text
+  const whose = name === undefined ? 'No reaction has' : `${name} has not`
+  return commandError(`${whose} failed at the event ${id}.`, 'bylaw events parked lists what has failed.')
 }

@@ -13,6 +13,8 @@ import { commandError } from '../terminal/command-error.ts'
 import { allowLossFlag, allowMisfitsFlag, consentOf, warnOfMisfits, withConsent } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
 import {
+  allowedHostsFlag,
+  allowedHostsOf,
   contractMistakes,
   databaseFlag,
   databaseOf,
@@ -64,11 +66,7 @@ export const serveCommand: Command = {
     database: databaseFlag,
     files: filesFlag,
     'log-level': { value: 'L', env: 'LOG_LEVEL', about: `What is logged: ${listInWords(levels)}; info unless given.` },
-    'allowed-hosts': {
-      value: 'A,B',
-      env: 'ALLOWED_HOSTS',
-      about: 'The host names that are accepted; all unless given.',
-    },
+    'allowed-hosts': allowedHostsFlag,
     'trusted-proxies': trustedProxiesFlag,
     'rate-limit': rateLimitFlag,
     preview: { value: 'V', env: 'PREVIEW', about: 'Versions that answer before they are released, as v3 or v3,v4.' },
@@ -122,7 +120,7 @@ async function run(input: CommandInput): Promise<number> {
   const exposed = exposedOf(input)
   const privateTargets = privateTargetsOf(input)
   const options = {
-    ...hostsOf(input),
+    ...allowedHostsOf(input),
     ...trustedProxiesOf(input),
     preview: previewOf(input, service),
     numbers: () => versionNumbersOf(file, service),
@@ -243,12 +241,6 @@ function levelOf(input: CommandInput): string {
   if (levels.includes(text)) return text
   const guess = nearestName(text, levels)
   throw commandError(`${from} has to be ${listInWords(levels)}, not "${text}".`, guess ? `Did you mean ${guess}?` : '')
-}
-
-function hostsOf(input: CommandInput): { hosts?: readonly string[] } {
-  const { text } = input.flagValue('allowed-hosts') ?? { text: '' }
-  const hosts = text.split(',').flatMap((host) => host.trim() || [])
-  return hosts.length === 0 ? {} : { hosts }
 }
 
 /** R157. */

@@ -9,13 +9,13 @@ import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreUnchanged } from '../terminal/start.ts'
 import { hasTimers } from '../timers/run-timers.ts'
-import { findTimers, retryTimers, type TimerRow } from '../timers/timer-table.ts'
+import { findFailedTimers, findTimers, retryTimers, type TimerRow } from '../timers/timer-table.ts'
 
 export const timersCommand: Command = {
   name: 'timers',
   about: 'Lists transitions by the clock, or repeats those that were refused.',
   details:
-    'list prints the first 100 in the order of their time, with the reason of the last refusal. retry makes all that were refused due at once; a running service carries them out within seconds.',
+    'list prints the first 100 in the order of their time, those that were refused before the others and with the reason. retry makes all that were refused due at once; a running service carries them out within seconds.',
   arguments: [{ name: 'list|retry', about: 'an action: list or retry' }, declarationArgument],
   flags: { database: databaseFlag, json: { about: 'Prints JSON.' } },
   examples: ['bylaw timers list api.ts', 'bylaw timers retry api.ts --database postgres://localhost/shop'],
@@ -37,9 +37,13 @@ async function run(input: CommandInput): Promise<number> {
       console.log(input.isOn('json') ? JSON.stringify({ retried: rows.length }) : `${rows.length} are due now.`)
       return 0
     }
+    const failed = rowsIn(
+      await store.execute(tablePlan(findFailedTimers, { none: 0 })),
+    ) as unknown as readonly TimerRow[]
     const stored = rowsIn(await store.execute(tablePlan(findTimers))) as unknown as readonly TimerRow[]
-    const timers = stored.filter(({ id }) => id !== '').slice(0, mostListed)
-    console.log(input.isOn('json') ? JSON.stringify(timers.map(shownTimer), null, 2) : timersText(timers))
+    const all = [...failed, ...stored.filter(({ id, tries }) => id !== '' && tries === 0)]
+    const timers = all.slice(0, mostListed)
+    console.log(input.isOn('json') ? JSON.stringify(timers.map(shownTimer), null, 2) : timersText(timers, all.length))
     return 0
   } finally {
     await store.close()
@@ -54,7 +58,7 @@ const shownTimer = ({ collection, account, parent, id, transition, due, tries, f
   ...(parent !== '' && { parent }),
 })
 
-function timersText(timers: readonly TimerRow[]): string {
+function timersText(timers: readonly TimerRow[], all: number): string {
   if (timers.length === 0) return 'No item waits for a transition by the clock.'
   const rows = timers
     .map(shownTimer)
@@ -62,5 +66,6 @@ function timersText(timers: readonly TimerRow[]): string {
       ...[due, `${collection}/${id}`, transition],
       tries === 0 ? '' : `refused ${tries === 1 ? 'once' : `${tries} times`}: ${failure}`,
     ])
-  return formatTable([['due', 'item', 'transition', ''], ...rows])
+  const table = formatTable([['due', 'item', 'transition', ''], ...rows])
+  return all > timers.length ? `${table}\nThese are the first ${timers.length}.` : table
 }

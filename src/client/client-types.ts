@@ -413,7 +413,13 @@ export interface OperationStatus<Output = unknown> {
   /** In percent. */
   readonly progress: number
   readonly result: Output | null
-  readonly error: { readonly type: string; readonly message: string } | null
+  /** Why it has failed, with the members of an error. */
+  readonly error: OperationError | null
+}
+interface OperationError extends Readonly<Record<string, unknown>> {
+  readonly message: string
+  readonly type: string
+  readonly types: readonly string[]
 }
 interface StatusClient {
   /** Reads a status: `await shop.operations.get<typeof started>(started.id)`. */

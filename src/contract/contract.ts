@@ -4,11 +4,10 @@ import type { FieldTerms } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
 import { promisedTerms, sortMembers } from '../fields/value-terms.ts'
 import type { Endpoint } from '../flow/route.ts'
-import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
-import type { HistoryDeclaration } from '../resources/own-operations.ts'
+import { historyRetention } from '../resources/own-operations.ts'
 import { pairDeclarationOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { rowRuleText } from '../rules/row-rules.ts'
@@ -184,7 +183,7 @@ function resourceContract(
     paths: sortMembers(own.map(({ template, methods }) => [template, methodRules(methods)])),
     operations: (pairDeclarationOf(declaration) ? pairMethods : [...methods]).toSorted(),
     ...eventContract(resource, places),
-    ...(declaration.history && { history: historyContract(declaration.history) }),
+    ...(declaration.history && { history: { retention: historyRetention(declaration.history, settings) } }),
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
@@ -209,10 +208,6 @@ function eventContract({ name }: Resource, places: readonly Endpoint[]): Pick<Re
   const own = all.find(({ resource }) => resource.name === name)
   return own ? { events: own.types.toSorted() } : {}
 }
-
-const historyContract = ({ retention }: HistoryDeclaration): NonNullable<ResourceContract['history']> => ({
-  retention: retention === undefined ? null : (durationMilliseconds(retention) ?? null),
-})
 
 function deprecationDates({ deprecations = {} }: ResourceDeclaration): Pick<ResourceContract, 'deprecations'> {
   const moment = (text: string) => new Date(text).toISOString()

@@ -293,6 +293,7 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
   ['all embedded names', A, B, withOrders({ embed: true })],
   ['read-only', B, A, withFields({ note: f.text({ optional: true, max: 500, readOnly: true }) })],
   ['write-only', B, A, withFields({ note: f.text({ optional: true, max: 500, writeOnly: true }) })],
+  ['deprecated', N, N, withFields({ note: f.text({ optional: true, max: 500, deprecated: true }) })],
   ['personal', N, N, withFields({ note: f.text({ optional: true, max: 500, personal: true }) })],
   ['folded', B, B, withFields({ number: f.text({ max: 20, filter: true, sort: true, fold: true }) })],
   [
@@ -639,7 +640,7 @@ describe('rules', () => {
 test('every option of a field is weighed', () => {
   const known =
     'default derived filter fold immutable max min onDelete optional pattern precision read readOnly scale search sort types unique write writeOnly'
-  const quiet = ['description', 'example', 'fill', 'ownMeaning', 'personal', 'title', 'was']
+  const quiet = ['deprecated', 'description', 'example', 'fill', 'ownMeaning', 'personal', 'title', 'was']
   assert.deepEqual(
     [...new Set(Object.values(standardKinds).flatMap(({ options }) => options))].sort(),
     [...known.split(' '), ...quiet].sort(),

@@ -131,6 +131,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'versions.fromFeatures': alwaysBreaks,
   'versions.idle': unnoticed,
   batches: greaterOrNone,
+  'history.retention': unnoticed, // the contract of each resource has its own
   'events.retention': greaterAllowsMore,
   'events.payload': alwaysBreaks,
   'events.format': alwaysBreaks,

@@ -91,6 +91,9 @@ function isAuthority(text: string): boolean {
   return match !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
 }
 
+/** Whether an allowed host can be that of a request: a name or an address, with or without a port, and no pattern. */
+export const isHostName = (text: string): boolean => isAuthority(text) && !text.includes('*')
+
 /** Pure: hosts that are well-formed; nearly all requests name the same one. */
 const authorities = new Memo<string, true>(100)
 const longestKept = 300

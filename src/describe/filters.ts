@@ -42,12 +42,13 @@ export function filterParameters(
     if (operator === 'like') return { ...context.components.put('schemas', ['Like'], likeSchema) }
     return length !== undefined && operator !== 'eq' && operator !== 'ne' ? textSchema : value
   }
+  const given = { in: 'query', ...(terms.deprecated && { deprecated: true }) }
   const formed = all
     .filter((operator) => operator !== 'in')
-    .map((operator) => ({ name: `${field}[${operator}]`, in: 'query', schema: schemaFor(operator) }))
+    .map((operator) => ({ name: `${field}[${operator}]`, ...given, schema: schemaFor(operator) }))
   if (filterParameter(field) !== field || !(all.includes('eq') || all.includes('in'))) return formed
-  if (!all.includes('in')) return [{ name: field, in: 'query', schema: value }, ...formed]
-  return [{ name: field, in: 'query', schema: valueOrSet(resource, field, terms, context) }, ...formed]
+  if (!all.includes('in')) return [{ name: field, ...given, schema: value }, ...formed]
+  return [{ name: field, ...given, schema: valueOrSet(resource, field, terms, context) }, ...formed]
 }
 
 /** The schema of a value or a set of values; it is shared, unless the values are those of an enum. */

@@ -1,6 +1,7 @@
 /** App: a service inside of another program, with its store, its log and the work that it does by itself. Part 8. */
 import type { IncomingMessage } from 'node:http'
 import { admitCaller } from '../corridor/identify-caller.ts'
+import { isHostName } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
@@ -93,7 +94,7 @@ export async function openApp(service: Service, options: AppOptions = {}): Promi
   try {
     store = await openStoreFor(service, database, environment.NODE_ENV === 'production' ? 'require' : 'apply')
     const contents = await openContentsFor(service, database, options.files ?? environment.BYLAW_FILES)
-    const hosts = allowedHosts && { hosts: allowedHosts }
+    const hosts = allowedHosts && { hosts: admitHostNames(allowedHosts) }
     const { metrics = false, openTelemetry = false } = options
     const working = await runService(service, {
       store,
@@ -114,6 +115,14 @@ export async function openApp(service: Service, options: AppOptions = {}): Promi
 }
 
 const { environment } = realWorld
+
+function admitHostNames(hosts: readonly string[]): readonly string[] {
+  const stray = hosts.find((one) => !isHostName(one))
+  if (stray === undefined) return hosts
+  throw new TypeError(
+    `allowedHosts has "${stray}", which is no host. Write them as 'api.example.com' or 'localhost:3000', without wildcards.`,
+  )
+}
 
 function trustedNetworks(texts: readonly string[]): readonly Network[] {
   return texts.map((text) => {

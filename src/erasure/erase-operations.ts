@@ -39,13 +39,13 @@ export async function eraseOperations(context: ErasureContext, item: ErasedItem,
 async function concerns(
   { store }: ErasureContext,
   id: string,
-  { item, operation, request, result }: Document,
+  { item, operation, request, result, error }: Document,
   { resource, key }: ErasedItem,
 ): Promise<boolean> {
   const queued = typeof request === 'string' ? (JSON.parse(request) as QueuedRequest) : null
   if (queued && !isOfAccount(queued, resource, key)) return false
   const isOwn = item === key.id && (resource.key === null || String(operation).startsWith(`${resource.name}.`))
-  if (isOwn || hasText([queued?.input, result], key.id)) return true
+  if (isOwn || hasText([queued?.input, result, error], key.id)) return true
   const steps = rowsIn(await store.execute(tablePlan(findSteps, { id })))
   return steps.some((one) => hasText([JSON.parse(String(one.result))], key.id))
 }
@@ -60,5 +60,11 @@ const emptied = (status: Document): Document => ({
     typeof status.request === 'string'
       ? JSON.stringify({ ...(JSON.parse(status.request) as QueuedRequest), input: {} })
       : status.request,
-  error: status.error && { ...(status.error as Document), message: erasedText },
+  error: status.error && emptiedError(status.error as Document),
+})
+
+/** An error may quote values in its message, its further members and its places. */
+const emptiedError = ({ type, types }: Document): Document => ({
+  ...{ message: erasedText, type },
+  ...(types !== undefined && { types }),
 })

@@ -1,5 +1,6 @@
 /** Catalogue: chains, statuses and titles of error types, and the types of a service. Part 7, error body. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { catalogue, extendCatalogue, typeChain, typeStatus, typeTitle } from './catalogue.ts'
 
@@ -77,4 +78,14 @@ test('a title is the type in words', () => {
   for (const [type, words] of Object.entries(table)) assert.equal(typeTitle(catalogue, type), words)
   const own = extendCatalogue({ 'not-paid': { status: 409, title: 'Payment missing' } })
   assert.equal(typeTitle(own, 'not-paid'), 'Payment missing')
+})
+
+test('the page about errors lists all types', () => {
+  const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+  const listed = new Set([...page.slice(page.indexOf('## All types')).matchAll(/`([a-z-]+)`/g)].map(([, type]) => type))
+  const roots = ['error', 'client-error', 'server-error']
+  assert.deepEqual(
+    [...catalogue.keys()].filter((type) => !roots.includes(type) && !listed.has(type)),
+    [],
+  )
 })

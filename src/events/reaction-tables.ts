@@ -107,10 +107,6 @@ export const findFailuresAfter = (limit: number): TableOperation => ({
   ...{ do: 'find', table: failureTable, where: { reaction: 'reaction', position: { above: 'after' } } },
   ...{ order: ['position'], limit },
 })
-export const findAllFailures: TableOperation = {
-  ...{ do: 'find', table: failureTable, where: {} },
-  ...{ order: ['reaction', 'position'], limit: 1000 },
-}
 
 export interface ReactionRow {
   readonly name: string

@@ -68,6 +68,8 @@ interface FieldOptions<T> {
    * @example f.email({ optional: true, personal: true })
    */
   readonly personal?: boolean
+  /** The field is to be used no longer: the description says so, and nothing else changes: `f.text({ deprecated: true })`. */
+  readonly deprecated?: boolean
   /** The former name of the field; stored values move to the new name: `lastName: f.text({ was: 'surname' })`. */
   readonly was?: string
   /**
@@ -142,7 +144,10 @@ interface ListOptions<T> extends FieldOptions<readonly T[]> {
   readonly search?: boolean
 }
 interface FileOptions
-  extends Pick<FieldOptions<never>, 'title' | 'description' | 'read' | 'write' | 'personal' | 'was' | 'ownMeaning'> {
+  extends Pick<
+    FieldOptions<never>,
+    'title' | 'description' | 'deprecated' | 'read' | 'write' | 'personal' | 'was' | 'ownMeaning'
+  > {
   /** The greatest number of bytes of the content; 10 MiB by default: `f.file({ max: 5_000_000 })`. */
   readonly max?: number
   /** The media types of the content; any by default: `f.file({ types: ['image/*', 'application/pdf'] })`. */

@@ -46,6 +46,7 @@ export const file: FieldKind = {
   options: [
     'title',
     'description',
+    'deprecated',
     'optional',
     'readOnly',
     'read',

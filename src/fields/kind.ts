@@ -54,6 +54,7 @@ export interface FieldTerms {
   readonly description?: string
   readonly example?: unknown
   readonly personal?: true
+  readonly deprecated?: true
   /** The source from which the newest version computes its value; missing in locks that an earlier release wrote. */
   readonly derived?: string
 }
@@ -109,7 +110,7 @@ export interface CellForm {
 }
 
 export const generalOptions =
-  'title description example optional default fill immutable readOnly derived writeOnly read write personal unique filter sort was ownMeaning'.split(
+  'title description example deprecated optional default fill immutable readOnly derived writeOnly read write personal unique filter sort was ownMeaning'.split(
     ' ',
   )
 export const boundedOptions = [...generalOptions, 'min', 'max']

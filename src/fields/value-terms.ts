@@ -42,6 +42,7 @@ export function termsOf(
     description: options.description,
     example: options.example,
     personal: said(options.personal),
+    deprecated: said(options.deprecated),
   })
 }
 
@@ -70,6 +71,7 @@ export const promisedTerms = ({
   description: __,
   example: ___,
   personal: ____,
+  deprecated: _____,
   item,
   fields,
   ...terms

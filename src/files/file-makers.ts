@@ -5,7 +5,7 @@ import type { FileMember } from '../fields/field.ts'
 import { isFileMember } from '../fields/file-kind.ts'
 import type { Document } from '../flow/intent.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
-import { durationMilliseconds } from '../formats/time-texts.ts'
+import { historyRetention } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import { releaseContent, useContent } from './file-table.ts'
 
@@ -28,16 +28,15 @@ export const fileMakers = (resources: ReadonlyMap<string, Resource>): EffectMake
     return fields.length === 0 ? [] : [fileMaker(resource, fields)]
   })
 
-function fileMaker({ name, declaration: { history } }: Resource, fields: readonly string[]): EffectMaker {
+function fileMaker({ name, declaration: { history }, settings }: Resource, fields: readonly string[]): EffectMaker {
   // Revisions keep their contents: those are released when the last revision that can name them is forgotten.
-  const retention = history?.retention === undefined ? 0 : (durationMilliseconds(history.retention) as number)
-  const isKept = history !== undefined && history.retention === undefined
+  const retention = history ? historyRetention(history, settings) : 0
   const used = (write: DocumentWrite): readonly TablePlan[] =>
     changedFiles(fields, write.before, write.after).map(({ href }) =>
       tablePlan(useContent, { name: href, since: write.time - mostWait, none: null }),
     )
   const released = ({ before, after, time }: DocumentWrite): readonly TablePlan[] =>
-    isKept
+    retention === null
       ? []
       : changedFiles(fields, after, before).map(({ href }) =>
           tablePlan(releaseContent, { name: href, unused: time + retention }),

@@ -1,7 +1,7 @@
 /** Forget revisions: deletes revisions after their retention. R237. */
 import type { Store } from '../flow/store.ts'
 import { type Log, notEnding, oneAtATime, type ServiceWorld } from '../flow/world.ts'
-import { durationMilliseconds } from '../formats/time-texts.ts'
+import { historyRetention } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface HistoryContext {
@@ -20,11 +20,11 @@ export async function forgetRevisions(
   isEnding = notEnding,
 ): Promise<void> {
   const hasFiles = [...resources.values()].some(({ members }) => members.some(({ field }) => field.kind === 'file'))
-  for (const { name, declaration } of resources.values()) {
-    const { retention } = declaration.history ?? {}
-    if (retention === undefined) continue
+  for (const { name, declaration, settings } of resources.values()) {
+    const retention = declaration.history ? historyRetention(declaration.history, settings) : null
+    if (retention === null) continue
     const now = world.due()
-    const before = now - (durationMilliseconds(retention) as number)
+    const before = now - retention
     const unused = hasFiles ? now : null
     for (let more = true; more && !isEnding(); ) {
       const outcome = await store.execute({ do: 'forget', collection: name, before, unused })

@@ -1,5 +1,5 @@
 /** Job run: runs an asynchronous operation under a lease, and records how it ends. R228. */
-import { Problem, problemStatus } from '../errors/problem.ts'
+import { errorBody, Problem, problemStatus } from '../errors/problem.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -279,10 +279,9 @@ export class JobRun {
     this.#context.sources.world.state.of(makeActivity, null).jobs.add(this.#operation, result)
   }
 
-  #fail({ type, message }: Problem): Promise<void> {
-    return this.#unlessLost(() =>
-      this.#change((document) => ({ ...document, status: 'failed', error: { type, message } })),
-    )
+  #fail(problem: Problem): Promise<void> {
+    const error = errorBody(problem, this.#context.sources.types)
+    return this.#unlessLost(() => this.#change((document) => ({ ...document, status: 'failed', error })))
   }
 
   #unlessLost(act: () => Promise<void>): Promise<void> {

@@ -244,6 +244,7 @@ function resourceFields(
         schema.readOnly ? (atCreation ? 'set when it is created' : 'read-only') : required.includes(name) && 'required',
         !read.some((field) => field.name === name) && 'write-only',
         nullable && 'can be null',
+        schema.deprecated === true && 'deprecated',
       ]
       return { name, nullable, schema: usual === undefined ? schema : { ...schema, default: usual }, marks }
     })

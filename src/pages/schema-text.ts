@@ -25,6 +25,7 @@ export interface Schema {
   readonly description?: string
   readonly readOnly?: boolean
   readonly writeOnly?: boolean
+  readonly deprecated?: boolean
   readonly minLength?: number
   readonly [bound: string]: unknown
 }

@@ -200,9 +200,12 @@ export const declarationBefore = (after: VersionedDeclaration, change: Change): 
 function withErrorsBefore(before: VersionedDeclaration, change: Change): VersionedDeclaration {
   const { errors, was, resource } = change
   if (!before.errors || (!errors && was === undefined && !change.begins)) return before
-  const repointed = mapMembers(underOldNames(before.errors, errors ?? {}), ({ fields, ...own }) =>
-    fields ? { ...own, fields: repointFields(fields, resource, was ?? resource) } : own,
-  )
+  const oldNames = new Map(Object.entries(errors ?? {}).map(([old, now]) => [now, old]))
+  const repointed = mapMembers(underOldNames(before.errors, errors ?? {}), ({ fields, parents, ...own }) => ({
+    ...own,
+    ...(parents && { parents: parents.map((one) => oldNames.get(one) ?? one) }),
+    ...(fields && { fields: repointFields(fields, resource, was ?? resource) }),
+  }))
   return withKnownReferences({ ...before, errors: repointed })
 }
 

@@ -1,6 +1,8 @@
 /** Own operations: the operations, schedules and history that a resource declares in addition to its methods. Part 4, methods. R88. */
 import type { Fields } from '../fields/field.ts'
 import { summarySegment } from '../fields/summary.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
+import type { Settings } from '../settings.ts'
 
 /**
  * An operation: a POST whose handler reads, writes and returns an output. Its name is a plural noun, the last part of its URL.
@@ -62,9 +64,17 @@ export const scheduleKeys = ['cron', 'zone', 'run'] as const satisfies readonly 
 export interface HistoryDeclaration {
   /** The access rule of revisions, besides that of reading items: `read: 'orders:audit'`. */
   readonly read: string
-  /** How long revisions are kept; for ever by default: `retention: 'P730D'`. */
+  /** How long revisions are kept; as the setting `history.retention` says by default, or `'forever'`: `retention: 'P730D'`. */
   readonly retention?: string
 }
+
+/** How long revisions are kept, in milliseconds; null for ever. R237. */
+export const historyRetention = ({ retention }: HistoryDeclaration, { history }: Settings): number | null =>
+  retention === undefined
+    ? history.retention
+    : retention === 'forever'
+      ? null
+      : (durationMilliseconds(retention) ?? null)
 
 export const historyKeys = ['read', 'retention'] as const satisfies readonly (keyof HistoryDeclaration)[]
 /** The segment of URLs that revisions are below, after that of their item. */

@@ -1,7 +1,7 @@
 /** Served actions: the transitions of a version, each with the newest one, and its statuses of operations. Part 9, versions. */
 
 import type { ChangeStep } from '../changes/conversion.ts'
-import { olderInput, olderStatuses, type ShownOperation } from '../changes/older-inputs.ts'
+import { inputNamesOf, olderInput, olderStatuses, type ShownOperation } from '../changes/older-inputs.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
 import type { ServedTimer, ServedTransition, Transition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -49,12 +49,15 @@ export function statusForm(
   errors: ReadonlyMap<string, string>,
 ): EndpointContext['representation'] | null {
   const all = new Map<string, ShownOperation>()
+  const changed = new Set<string>()
   for (const { resource, representation, operations } of resources)
-    for (const { own, today, answer, refused } of operations) {
-      const name = `${representation.today.name}.${today.name}`
-      if (!refused && !all.has(name)) all.set(name, { name: `${resource.name}.${own.name}`, answer })
+    for (const one of operations) {
+      const name = `${representation.today.name}.${one.today.name}`
+      if (one.older !== null) changed.add(name)
+      const shown = { name: `${resource.name}.${one.own.name}`, answer: one.answer, namesOf: inputNamesOf(one) }
+      if (!one.refused && !all.has(name)) all.set(name, shown)
     }
-  const isSame = [...all].every(([name, one]) => name === one.name && one.answer === null)
+  const isSame = [...all].every(([name, one]) => name === one.name && one.answer === null && !changed.has(name))
   if (isSame && [...errors].every(([name, old]) => name === old)) return null
   return olderStatuses(statuses.representation, all, errors)
 }

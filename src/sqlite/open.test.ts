@@ -38,7 +38,7 @@ test('a URL without a file is refused with a correct one', () => {
     'sqlite:a\0b',
   ])
     assert.throws(() => fileOf(url), {
-      message: `The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db or sqlite::memory:.`,
+      message: `The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db, sqlite::memory: or postgres://user@host/database.`,
     })
 })
 

@@ -155,5 +155,7 @@ export function fileOf(url: string): string {
   const path = /^sqlite:(?:\/\/(?=[./]))?(.+)$/s.exec(url)?.[1]
   if (path === ':memory:') return path
   if (path !== undefined && !path.startsWith('//') && !path.includes('\0')) return resolve(path)
-  throw new Error(`The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db or sqlite::memory:.`)
+  throw new Error(
+    `The database ${JSON.stringify(url)} is not known. Give sqlite:./file.db, sqlite::memory: or postgres://user@host/database.`,
+  )
 }

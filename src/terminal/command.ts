@@ -63,7 +63,11 @@ export function parseCommand(command: Command, words: readonly string[], env: No
     if (token.kind !== 'option') continue
     const flag = findFlag(command, token.name, token.rawName)
     if (flag.value === undefined) on.add(readSwitch(token.name, token.value))
-    else values.set(token.name, readFlagValue(command, token.name, flag.value, token.value))
+    else {
+      const text = readFlagValue(command, token.name, flag.value, token.value)
+      if (flag.value === listValue) refuseSecondList(token.name, values.get(token.name), text)
+      values.set(token.name, text)
+    }
   }
   if (!on.has('help')) checkArgumentCount(command, positionals)
   const fromEnv = (name: string): FlagValue | undefined => {
@@ -100,6 +104,15 @@ function findFlag(command: Command, name: string, written: string): Flag {
           'and',
         )}.`,
   )
+}
+
+/** What stands in the help for a value that is a list. */
+const listValue = 'A,B'
+
+/** The last one of two values wins, as usual, but of two lists the first one would be lost unnoticed. */
+function refuseSecondList(name: string, before: string | undefined, text: string): void {
+  if (before !== undefined)
+    throw commandError(`--${name} is given twice.`, `Give all values at once, as in:  --${name} ${before},${text}`)
 }
 
 function readSwitch(name: string, value: string | undefined): string {

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isHostName } from '../corridor/message.ts'
 import type { Log } from '../flow/world.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
@@ -23,6 +24,11 @@ export const hostFlag: Flag = {
   value: 'H',
   env: 'HOST',
   about: 'The address; 127.0.0.1 (this machine alone) unless given, 0.0.0.0 for every network.',
+}
+export const allowedHostsFlag: Flag = {
+  value: 'A,B',
+  env: 'ALLOWED_HOSTS',
+  about: 'The hosts that are accepted, with or without a port; all unless given.',
 }
 export const databaseFlag: Flag = {
   value: 'URL',
@@ -61,6 +67,19 @@ function portText({ text, from }: { readonly text: string; readonly from: string
     `${from} has to be a port, not "${text}".`,
     'Give a whole number from 0 to 65535; 0 takes a free one.',
   )
+}
+
+/** The hosts that are accepted. One that no request can name would refuse every request of those that it was meant for. R17. */
+export function allowedHostsOf(input: CommandInput): { hosts?: readonly string[] } {
+  const { text, from } = input.flagValue('allowed-hosts') ?? { text: '', from: '' }
+  const hosts = text.split(',').flatMap((host) => host.trim() || [])
+  const stray = hosts.find((one) => !isHostName(one))
+  if (stray !== undefined)
+    throw commandError(
+      `${from} has to be hosts as requests name them, and "${stray}" is none.`,
+      'Give them as api.example.com,localhost:3000,[::1]; there are no wildcards.',
+    )
+  return hosts.length === 0 ? {} : { hosts }
 }
 
 export const hostOf = (input: CommandInput): string => input.flagValue('host')?.text ?? '127.0.0.1'

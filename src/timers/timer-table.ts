@@ -63,12 +63,12 @@ export const retryTimers: TableOperation = {
   ...{ do: 'set', table, where: { tries: { above: 'none' } } },
   to: { due: 'now', taken: 'none', tries: 'none' },
 }
-export const findTimers: TableOperation = {
-  do: 'find',
-  table,
-  where: {},
-  order: ['due', 'collection', 'id', 'transition'],
-  limit: 1000,
+const inTurn = { order: ['due', 'collection', 'id', 'transition'], limit: 1000 } as const
+export const findTimers: TableOperation = { ...{ do: 'find', table, where: {} }, ...inTurn }
+/** Timers that have failed. */
+export const findFailedTimers: TableOperation = {
+  ...{ do: 'find', table, where: { tries: { above: 'none' } } },
+  ...inTurn,
 }
 export const findTimer: TableOperation = { do: 'find', table, where: timer }
 

@@ -114,12 +114,18 @@ export function readVersion(
   const other = mentions.find(({ label }) => label !== first.label)
   if (other) {
     const message = `The ${first.by} names ${first.label} and the ${other.by} ${other.label}. Name one version.`
-    throw new Problem('version-conflict', message, { extra: { in: other.by } })
+    throw new Problem('version-conflict', message, { extra: placeOf(other.by) })
   }
   const { label } = first
   const query = first.by === 'query' ? `version=${label}` : ''
   return { path: rest, carried: { label, inPath: inPath === undefined ? '' : `/${label}`, query } }
 }
+
+/** The place of a mistake; a version in the path has no name. R155. */
+const placeOf = (by: VersionMention['by']): Readonly<Record<string, unknown>> => ({
+  in: by,
+  ...(by !== 'path' && { name: 'version' }),
+})
 
 export const isEnded = ({ ended }: VersionChoice, label: string, now: number): boolean =>
   (ended.get(label) ?? Number.POSITIVE_INFINITY) <= now
@@ -149,12 +155,12 @@ function admitVersion(
     throw new Problem('version-retired', `${label} is not served any more. ${mend}`, {
       ...(by === 'header' ? { under: 'invalid-version' } : {}),
       headers: next === null ? {} : { Link: successorLink(next) },
-      extra: { in: by },
+      extra: placeOf(by),
     })
   }
   if (by === 'path') throw new Problem('unknown-version', `There is no version of this name. ${mend}`)
   throw new Problem('unsupported-version', `The version in the ${by} is not a version of this service. ${mend}`, {
-    extra: { in: by, name: 'version' },
+    extra: placeOf(by),
   })
 }
 

@@ -250,6 +250,11 @@ describe('an app', () => {
       openApp(plain, { trustedProxies: ['everyone'] }),
       /trustedProxies has "everyone".*'10\.0\.0\.0\/8'/,
     )
+    for (const host of ['https://api.example.com', '*.example.com', 'api.example.com/', ''])
+      await assert.rejects(
+        openApp(plain, { allowedHosts: [host] }),
+        /allowedHosts has ".*", which is no host.*'localhost:3000'/,
+      )
     await assert.rejects(openApp(plain, { database: 'mysql://localhost/a' }), /mysql/)
     const asynchronous = service({
       name: 'unhandled',

@@ -101,3 +101,57 @@ for (const [name, place] of places)
       assert.equal((await send('GET', `/operations/${other.json.id}`)).json.status, 'cancelled')
     })
   })
+
+const bank = service({
+  name: 'bank',
+  versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-02-01' } },
+  errors: {
+    'credit-exceeded': {
+      status: 409,
+      parents: ['over-limit', 'conflict'],
+      fields: { missing: f.decimal({ scale: 2 }), until: f.date({ optional: true }) },
+    },
+    'over-limit': { status: 409, parents: ['conflict'] },
+  },
+  resources: {
+    payments: {
+      prefix: 'pay',
+      fields: {},
+      access: 'public',
+      operations: { transfers: { at: 'collection', input: { total: f.integer() }, asynchronous: true } },
+    },
+  },
+})
+  .change('v2', 'payments', {
+    about: 'Named better.',
+    operations: { changed: { transfers: { input: { renamed: { sum: 'total' } } } } },
+    errors: { 'no-credit': 'credit-exceeded', 'over-sum': 'over-limit' },
+  })
+  .handlers({
+    payments: {
+      transfers({ refuse }) {
+        throw refuse('credit-exceeded', { pointer: '/total', message: 'No credit.', fields: { missing: '12.5' } })
+      },
+    },
+  })
+
+for (const [name, place] of places)
+  describe(`errors of statuses on ${name}`, () => {
+    test('R149 R160: the error has all members of an error, in the words of each version', async (t) => {
+      const { call, pass, close } = testing(bank, { database: (await place(t)).url })
+      t.after(close)
+      const asked = await call('/v2/payments/transfers', { method: 'POST', json: { total: 5 } })
+      await pass('PT0S')
+      const { id } = (await asked.json()) as { id: string }
+      const error = async (label: string) =>
+        ((await (await call(`/${label}/operations/${id}`)).json()) as { error: unknown }).error
+      const chain = (...own: string[]) => ({ type: own[0], types: [...own, 'conflict', 'client-error', 'error'] })
+      const own = chain('credit-exceeded', 'over-limit')
+      const place2 = { message: 'No credit.', ...own, in: 'body', pointer: '/total' }
+      const members = { message: 'No credit.', missing: '12.50', until: null }
+      assert.deepEqual(await error('v2'), { ...members, ...own, cause: place2, errors: [place2] })
+      const old = chain('no-credit', 'over-sum')
+      const place1 = { ...place2, ...old, pointer: '/sum' }
+      assert.deepEqual(await error('v1'), { ...members, ...old, cause: place1, errors: [place1] })
+    })
+  })

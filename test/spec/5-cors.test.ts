@@ -21,7 +21,7 @@ doors('pages of other origins', open, (door) => {
     assert.equal(answer.headers['access-control-allow-methods'], 'GET, HEAD, OPTIONS, POST')
     assert.match(
       answer.headers['access-control-allow-headers'] as string,
-      /authorization, content-type, idempotency-key/,
+      /authorization, .*content-type, idempotency-key/,
     )
     const item = await door.send('OPTIONS', '/notes/not_01h455vb4pex5vsknk084sn02q', { headers: asking })
     assert.equal(item.headers['access-control-allow-methods'], item.headers.allow)
@@ -66,6 +66,73 @@ doors('pages of other origins', open, (door) => {
       assert.equal(headers['access-control-allow-credentials'], undefined)
     }
     assert.match((await door.send('GET', '/notes')).headers.vary as string, /\bOrigin\b/)
+  })
+})
+
+/** A service with as many kinds of headers as possible. */
+const wide = service({
+  name: 'album',
+  tiers: { anonymous: { hourly: 100_000 } },
+  events: true,
+  resources: {
+    pictures: {
+      prefix: 'pic',
+      fields: { content: f.file({ max: 1000, types: ['text/plain'] }) },
+      operations: { prints: { at: 'item', asynchronous: true } },
+      access: 'public',
+    },
+  },
+  settings: {
+    cors: { origins: [app] },
+    cache: { groups: true },
+    events: { stream: true },
+    methods: { query: true },
+    patch: { jsonPatch: true },
+    serverTiming: true,
+  },
+}).handlers({ pictures: { prints() {} } })
+
+doors('pages of other origins, with files and more', wide, (door) => {
+  const listed = (text: string | undefined) => new Set((text ?? '').toLowerCase().split(', '))
+  /** Headers that pages may always read, or that browsers alone are for. */
+  const ownOfBrowsers =
+    /^(?:access-control-.*|cache-control|content-(?:language|length|security-policy|type)|expires|last-modified|vary)$/
+  /** Headers that pages may always send, or that browsers send themselves. */
+  const always = /^(?:accept|accept-encoding|accept-language|content-language|origin)$/
+
+  spec('R176', 'a page can read every header that the description has', async () => {
+    const { components } = (await door.send('GET', '/openapi.json')).json as unknown as {
+      readonly components: { readonly headers: object }
+    }
+    const exposed = listed(
+      (await door.send('GET', '/pictures', { headers: { origin: app } })).headers[
+        'access-control-expose-headers'
+      ] as string,
+    )
+    const described = Object.keys(components.headers).map((name) => name.toLowerCase())
+    for (const name of ['content-disposition', 'content-range', 'accept-ranges', 'cache-groups', 'ratelimit'])
+      assert.ok(described.includes(name), name)
+    assert.deepEqual(
+      described.filter((name) => !(ownOfBrowsers.test(name) || exposed.has(name))),
+      [],
+    )
+  })
+
+  spec('R174', 'a page can send every header that the description has', async () => {
+    const { json } = await door.send('GET', '/openapi.json')
+    const described = [...JSON.stringify(json).matchAll(/"name":"([\w-]+)","in":"header"/g)].map(([, name]) =>
+      String(name).toLowerCase(),
+    )
+    assert.ok(described.includes('range') && described.includes('content-disposition'))
+    const asking = { origin: app, 'access-control-request-method': 'PUT' }
+    const answer = await door.send('OPTIONS', '/pictures/pic_01h455vb4pex5vsknk084sn02q/content', { headers: asking })
+    const allowed = listed(answer.headers['access-control-allow-headers'] as string)
+    assert.deepEqual(
+      [...new Set(described), 'content-encoding', 'if-range', 'tracestate'].filter(
+        (name) => !(always.test(name) || allowed.has(name)),
+      ),
+      [],
+    )
   })
 })
 

@@ -127,6 +127,8 @@ for (const [how, service] of [
         ] as const) {
           const answer = await door.send('GET', path, header ? { headers: { version: header } } : {})
           assert.deepEqual([answer.status, answer.json.type], [status, 'version-retired'], path)
+          const place = header ? 'header' : path.includes('?') ? 'query' : 'path'
+          assert.deepEqual([answer.json.in, answer.json.name], [place, place === 'path' ? undefined : 'version'])
           assert.equal(answer.headers.link, '</v2/notes>; rel="successor-version"')
           assert.match(answer.json.message, /Supported: v2\.$/)
         }

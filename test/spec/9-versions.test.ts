@@ -137,7 +137,7 @@ doors('four versions', history, (door) => {
     assert.equal((await door.send('GET', '/V2/customers')).json.type, 'route-not-found')
   })
 
-  spec('R190', 'versions in several places have to agree', async () => {
+  spec('R190 R155', 'versions in several places have to agree', async () => {
     const conflict = [
       ['/v1/clients', 'v2'],
       ['/v1/clients?version=v2', ''],
@@ -147,6 +147,7 @@ doors('four versions', history, (door) => {
     for (const [path, version] of conflict) {
       const { status, json } = await door.send('GET', path, version === '' ? {} : { headers: { version } })
       assert.deepEqual([status, json.type], [400, 'version-conflict'], `${path} ${version}`)
+      assert.deepEqual([json.in, json.name], [version === '' ? 'query' : 'header', 'version'])
     }
     assert.equal((await door.send('GET', '/v1/clients?version=v1', { headers: { version: 'v1, v1' } })).status, 200)
     assert.equal((await door.send('GET', '/clients?version=v1&version=v1')).json.errors[0].type, 'repeated-parameter')
