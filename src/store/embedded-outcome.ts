@@ -73,7 +73,8 @@ function* readEmbedded(
         : readPairs(context, one, one.pairsOf, wanted)
     const { docs, parts } = wanted.length === 0 ? noRows : yield* read
     const data = { data: docs.join(documentSeparator) }
-    const texts = docs.length === 0 ? data : yield* withJoinedTexts(context, data, one.joined, one.account)
+    const isWhole = docs.length === 0 || one.joined.length === 0
+    const texts = isWhole ? data : yield* withJoinedTexts(context, data, one.joined, one.account)
     const owners = [...parts].flatMap(([id, { count }]) => Array<string>(count).fill(id))
     const embedded = yield* readEmbedded(context, one.embeds, texts, (row) => owners[row] as string)
     all.push({ ...texts, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
