@@ -212,7 +212,8 @@ function checkStatusOfParents(
   if (parent === undefined) return
   const own = typeStatus(catalogue, parent)
   if (own === status) return
-  const mend = `Write status: ${own}, or a parent with the status ${status}.`
+  const isAllowed = !reservedStatuses.has(own)
+  const mend = `Write ${isAllowed ? `status: ${own}, or ` : ''}a parent with the status ${status}.`
   report(context, path, `The status is ${status}, but that of its parent \`${parent}\` is ${own}.`, mend)
 }
 

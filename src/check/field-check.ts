@@ -154,11 +154,12 @@ export function checkField(
 
 const identifierName = { camel: /^ids?$|Ids?$/, snake: /(^|_)ids?$/ }
 
-/** A field that its name makes an identifier must not be a number. R35. */
+/** A field that its name makes an identifier must not be a number; published versions may keep one. R35. */
 function checkIdentifier(path: DeclarationPath, { kind, item }: Field, context: DeclarationCheck): void {
   const name = path.at(-1) as string
-  const isNumber = kind === 'integer' || (kind === 'list' && item?.kind === 'integer')
-  if (!isNumber || !identifierName[context.settings.naming].test(name)) return
+  const isList = kind === 'list'
+  const isNumber = isList ? item?.kind === 'integer' : kind === 'integer' && !name.endsWith('s')
+  if (context.isOlder || !isNumber || !identifierName[context.settings.naming].test(name)) return
   const mend = 'Write f.text(), f.bigint() for digits that are sent as a string, or another name.'
   report(context, path, 'By its name it is an identifier, and an identifier is a string, not a number.', mend)
 }

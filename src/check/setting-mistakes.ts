@@ -55,8 +55,7 @@ export function checkSettingContradictions(
   if (field === 'data')
     say('list.pagination.field', 'The items of a list are already in `data`.', "Write another name, as 'pagination'.")
   const renamed = Object.values(names)
-  const twice =
-    renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i) ?? memberTwice(names, settings.naming)
+  const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i) ?? memberTwice(settings)
   if (twice) say('list.pagination.names', `The name '${twice}' is already used.`, 'Give each a different name.')
   if (settings.patch.jsonPatch && settings.body.maxDepth < 2)
     say(
@@ -71,16 +70,17 @@ export function checkSettingContradictions(
 }
 
 /** The members of the page information that are answered together, by style. R75. */
-const pageMembers = [
-  ['currentPage', 'pageSize', 'totalPages', 'totalRecords', 'hasMore', 'nextCursor'],
-  ['limit', 'offset', 'totalRecords', 'hasMore', 'nextCursor'],
-  ['limit', 'nextCursor', 'prevCursor', 'hasMore'],
-]
+const pageMembers = {
+  page: ['currentPage', 'pageSize', 'totalPages', 'totalRecords', 'hasMore', 'nextCursor'],
+  offset: ['limit', 'offset', 'totalRecords', 'hasMore', 'nextCursor'],
+  cursor: ['limit', 'nextCursor', 'prevCursor', 'hasMore'],
+} as const
 
 /** A name that two members of one style would have; one of them would be missing from the answer. */
-function memberTwice(names: Readonly<Record<string, string>>, naming: Settings['naming']): string | undefined {
-  for (const members of pageMembers) {
-    const shown = members.map((name) => names[name] ?? toCase(name, naming))
+function memberTwice({ naming, list: { pagination } }: Settings): string | undefined {
+  const names: Readonly<Record<string, string>> = pagination.names
+  for (const style of pagination.styles) {
+    const shown = pageMembers[style].map((name) => names[name] ?? toCase(name, naming))
     const twice = shown.find((name, i) => shown.indexOf(name) < i)
     if (twice !== undefined) return twice
   }

@@ -28,10 +28,10 @@ export const keysCommand: Command = {
   ],
   flags: {
     name: { value: 'NAME', about: 'The name of the key, usually that of its user.' },
-    scopes: { value: 'A,B', about: 'The scopes it has; none unless given.' },
+    scopes: { value: 'A,B', isList: true, about: 'The scopes it has; none unless given.' },
     tier: { value: 'TIER', about: 'Its tier of quotas; the first one unless given.' },
     account: { value: 'ID', about: 'The account whose items it makes and sees.' },
-    features: { value: 'A,B', about: 'Its features, which can decide its version.' },
+    features: { value: 'A,B', isList: true, about: 'Its features, which can decide its version.' },
     expires: {
       value: 'T',
       about: 'When it expires: after a duration as P90D, or at a time as 2027-01-31T00:00:00Z; never unless given.',

@@ -27,7 +27,7 @@ export const listenCommand: Command = {
       env: 'BYLAW_AS',
       about: 'The API key or access token to read events with, if they are not public.',
     },
-    types: { value: 'A,B', about: 'The types to forward, as order.placed or order.*; all unless given.' },
+    types: { value: 'A,B', isList: true, about: 'The types to forward, as order.placed or order.*; all unless given.' },
     secret: {
       value: 'SECRET',
       env: 'WEBHOOK_SECRET',

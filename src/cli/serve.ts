@@ -69,7 +69,12 @@ export const serveCommand: Command = {
     'allowed-hosts': allowedHostsFlag,
     'trusted-proxies': trustedProxiesFlag,
     'rate-limit': rateLimitFlag,
-    preview: { value: 'V', env: 'PREVIEW', about: 'Versions that answer before they are released, as v3 or v3,v4.' },
+    preview: {
+      value: 'V',
+      isList: true,
+      env: 'PREVIEW',
+      about: 'Versions that answer before they are released, as v3 or v3,v4.',
+    },
     'expose-internals': { about: 'Shows callers the causes of failures; never in production.' },
     'webhooks-to-private': {
       about:

@@ -210,10 +210,10 @@ export const renderPhase = phase({
   gives: 'answer',
   answers: true,
   pass: ({ call, admission, versioned, route, intent, outcome }) => {
-    const reply = completeHeaders(call.method, route, route.render(intent, outcome), {
-      dryRun: isDryRun(call, route.resource.settings),
-      groups: route.most === undefined ? undefined : groupsOfBatch(versioned.version, intent.body, route.most),
-    })
+    const dryRun = isDryRun(call, route.resource.settings)
+    const isBatch = route.most !== undefined && route.resource.settings.cache.groups && !dryRun
+    const groups = isBatch ? groupsOfBatch(versioned.version, intent.body, route.most as number) : undefined
+    const reply = completeHeaders(call.method, route, route.render(intent, outcome), { dryRun, groups })
     const bytes = reply.body?.length ?? 0
     if (!reply.stream) learnSize(admission.memory, route, intent, bytes)
     // Only a read may still wait for memory and be refused: a write is committed already.

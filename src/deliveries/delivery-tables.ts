@@ -148,13 +148,12 @@ export const findDue: TableOperation = {
   ...{ do: 'find', table: sendTable, where: { state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 500 },
 }
-/** Finds ended deliveries that are kept for longer than the retention allows. */
-export const findKeptLonger: TableOperation = {
-  ...{ do: 'find', table: sendTable, where: { state: 'state', due: { above: 'most' } } },
-  ...{ order: ['due'], limit: 500 },
-}
+/** How many deliveries one statement limits. */
+export const mostLimited = 500
+/** Limits how long some of the deliveries are kept that have ended. */
 export const limitKept: TableOperation = {
-  ...{ do: 'set', table: sendTable, where: { ...byId, state: 'state' }, to: { due: 'due' } },
+  ...{ do: 'set', table: sendTable, where: { state: 'state', due: { above: 'most' } }, to: { due: 'due' } },
+  ...{ order: ['due'], limit: mostLimited },
 }
 /** Ends deliveries that this process still holds. */
 export const endSends: TableOperation = {

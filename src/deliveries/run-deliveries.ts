@@ -5,11 +5,13 @@ import { oneAtATime } from '../flow/world.ts'
 import { Courier } from './courier.ts'
 import { deliveriesIn, rowKey } from './delivery.ts'
 import { type DeliveryContext, readOf, rowsOf } from './delivery-context.ts'
-import { findDue, findKeptLonger, limitKept, removeSend, type SendRow } from './delivery-tables.ts'
+import { findDue, limitKept, mostLimited, removeSend, type SendRow } from './delivery-tables.ts'
 import { dispatchUpTo } from './dispatch.ts'
 
 /** How many deliveries are removed at once: enough to keep up with new ones. */
 const mostForgotten = 20
+/** How much longer than the retention a delivery may be kept: clocks of nodes differ, and some end while others are limited. */
+const clockMargin = 300_000
 
 export class DeliveryRun {
   readonly #context: DeliveryContext
@@ -77,12 +79,10 @@ export class DeliveryRun {
     const { world, resources } = this.#context
     const { retention } = deliveriesIn(resources).settings.events
     if (retention === null) return
-    const most = world.due() + retention
-    for (let more = true; more && !this.#isStopped; ) {
-      const longer = await rowsOf<SendRow>(this.#context, tablePlan(findKeptLonger, { state: 'ended', most }))
-      for (const { id } of longer) await rowsOf(this.#context, tablePlan(limitKept, { id, state: 'ended', due: most }))
-      more = longer.length > 0
-    }
+    const due = world.due() + retention
+    const limits = { state: 'ended', due, most: due + clockMargin }
+    for (let more = true; more && !this.#isStopped; )
+      more = (await rowsOf(this.#context, tablePlan(limitKept, limits))).length === mostLimited
   }
 
   async #forget({ id, account }: SendRow): Promise<void> {

@@ -39,6 +39,10 @@ export const isRetryable = (error: unknown): boolean =>
   ['40001', '40P01', '55P03', '42703'].includes(sqlStateOf(error)) ||
   isStatementUnprepared(error)
 
+/** The lock of a number was not released in time; that of a row has a place. */
+export const isLockedNumber = (error: unknown): boolean =>
+  sqlStateOf(error) === '55P03' && (error as { readonly where?: string }).where === undefined
+
 const isTimeout = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(sqlStateOf(error))
 
 /** The connection is lost, and its last statement may or may not have been executed. */

@@ -6,12 +6,13 @@ import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { type Claim, isDry, type WritePlan } from '../flow/plan.ts'
 import { pause, type World, within } from '../flow/world.ts'
 import { claimTable } from '../ledgers/idempotency-claims.ts'
-import { plainStatement, type Statement } from '../sql/statements.ts'
+import type { Statement } from '../sql/statements.ts'
 import { perform } from '../store/perform.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
 import { askAfter, type Connection, type DatabaseQuery } from './connect.ts'
 import {
   isConnectionLost,
+  isLockedNumber,
   isOutcomeUnknown,
   isRetryable,
   isWorkerOutcomeUnknown,
@@ -31,8 +32,8 @@ export interface PostgresWriteDeps {
   readonly begin: Statement
   /** Whether Citus runs the statements on other servers. */
   readonly citus: boolean
-  /** Whether a transaction can lock a number. */
-  readonly locksNumbers: boolean
+  /** Begin a batch beside others, and one that runs alone; null if the server cannot lock a number. */
+  readonly beginBatch: { readonly beside: Statement; readonly alone: Statement } | null
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
   /** The last pending write of each row in this process. */
@@ -68,13 +69,6 @@ interface LostOutcome {
 
 const lostOutcome = (cause: unknown, local = false): LostOutcome => ({ uncertain: true, cause, local })
 const isBatch = (plan: WritePlan): boolean => plan.do === 'sequence' && plan.batch === true
-
-/**
- * Batches lock rows in the order of their operations, so that parallel ones can deadlock. A repeated one runs while no other batch
- * does, on any node, so that it cannot deadlock with one again. The number of the lock has no meaning.
- */
-const beginBatch = ({ begin: { text } }: PostgresWriteDeps, isFirst: boolean): Statement =>
-  plainStatement(`${text}; SELECT pg_advisory_xact_lock${isFirst ? '_shared' : ''}(7203117)`)
 
 const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.claim ?? null) : null)
 
@@ -112,20 +106,21 @@ async function serializeByRow(
   }
 }
 
-/** A plan is data, so after a conflict it is carried out again from its start. */
+/** A plan is data, so after a conflict it is carried out again from its start; a batch as often as its time allows. */
 async function runWithRetries(deps: PostgresWriteDeps, plan: WritePlan, until: number): Promise<Outcome> {
   const { world } = deps
-  for (let tries = 1; ; tries++) {
+  const most = isBatch(plan) ? Number.POSITIVE_INFINITY : maxTries
+  for (let tries = 1, isAlone = false; ; tries++) {
     let failure: unknown
     try {
-      return await tryWrite(deps, plan, tries === 1)
+      return await tryWrite(deps, plan, { isFirst: tries === 1, isAlone })
     } catch (error) {
       failure = error
     }
     if (isLostOutcome(failure)) return await outcomeByKey(deps, plan, failure)
-    const most = isBatch(plan) ? Number.POSITIVE_INFINITY : maxTries
     const again = isRetryable(failure) ? tries < most : isConnectionLost(failure) && tries === 1
     if (!again || world.monotonic() > until) throw writeFailure(failure, plan)
+    isAlone = !isAlone && !isLockedNumber(failure) // to be alone does not help against other writes than batches
     await pause(world, world.random() * 5 * 2 ** Math.min(tries, maxTries))
   }
 }
@@ -144,7 +139,11 @@ function writeFailure(failure: unknown, plan: WritePlan): unknown {
  * One try. Most plans are a read and one atomic write: both need no transaction and are coalesced with those of other
  * requests, except when they are retried.
  */
-async function tryWrite(deps: PostgresWriteDeps, plan: WritePlan, isFirst: boolean): Promise<Outcome> {
+async function tryWrite(
+  deps: PostgresWriteDeps,
+  plan: WritePlan,
+  { isFirst, isAlone }: { readonly isFirst: boolean; readonly isAlone: boolean },
+): Promise<Outcome> {
   const { context, pool, lone } = deps
   const ask = isFirst ? lone?.coalesced : lone?.alone
   try {
@@ -153,7 +152,7 @@ async function tryWrite(deps: PostgresWriteDeps, plan: WritePlan, isFirst: boole
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    const begin = isBatch(plan) && deps.locksNumbers ? beginBatch(deps, isFirst) : deps.begin
+    const begin = (isBatch(plan) && deps.beginBatch?.[isAlone ? 'alone' : 'beside']) || deps.begin
     return await pool.use((connection) => inTransaction({ ...deps, begin }, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, context)

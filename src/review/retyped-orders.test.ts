@@ -97,3 +97,17 @@ test('R195 R194: both ways out of the refusal work', async (t) => {
     assert.deepEqual((await sizes('v2')).length, 3)
   }
 })
+
+test('R35: a published version may keep an identifier that is a number', () => {
+  const change = {
+    retyped: { shopId: f.integer() },
+    request: ({ shopId }: { shopId: number }) => ({ shopId: String(shopId) }),
+    response: ({ shopId }: { shopId: string }) => ({ shopId: Number(shopId) }),
+  }
+  const found = (now: Field) =>
+    changeMistakes(
+      { name: 'shop', versions, resources: { items: { fields: { shopId: now }, access: 'public' } } } as never,
+      [{ version: 'v2', resource: 'items', about: 'It changed.', ...change } as unknown as Change],
+    )
+  assert.deepEqual(found(f.text()), [])
+})

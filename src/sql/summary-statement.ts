@@ -35,15 +35,17 @@ function sumParts(column: string, digits: number | null, halves = false): SumPar
 }
 
 const rangeKinds: readonly string[] = ['gt', 'gte', 'lt', 'lte']
+const valueKinds: readonly string[] = ['eq', 'in', 'null']
 /** From this part of a table on, rows are read faster in an index with all columns, or in the table, than through the index of a range. */
 const broadPart = 16
 
 /**
  * Counts the rows that match a list, up to a part of the table. SQLite takes each range for a quarter of the table, and then
- * reads most of it row by row. Null if the planner estimates ranges itself, and without ranges.
+ * reads most of it row by row. Null if the planner estimates ranges itself, without ranges, and with values that select fewer rows.
  */
 export function breadthStatement(collection: Collection, plan: ListRows, dialect: Dialect): Statement | null {
-  if (!dialect.common || !plan.where.some(({ is }) => rangeKinds.includes(is))) return null
+  const has = (kinds: readonly string[]) => plan.where.some(({ is }) => kinds.includes(is))
+  if (!dialect.common || !has(rangeKinds) || has(valueKinds)) return null
   const binding = statementBinding(dialect, collection, plan)
   const most = `(SELECT coalesce(max(rowid), 0) / ${broadPart} FROM ${quoted(collection.table)})`
   const rows = `SELECT 1 FROM ${binding.from}${whereClause(collection, plan, [], binding)} LIMIT ${most}`

@@ -10,6 +10,8 @@ import { commandError } from './command-error.ts'
 export interface Flag {
   /** The placeholder of the value in help; a flag without it is a switch. */
   readonly value?: string
+  /** Whether the value is a list, which cannot be given in parts. */
+  readonly isList?: true
   /** The environment variable that is read if the flag is not given. */
   readonly env?: string
   readonly about: string
@@ -65,7 +67,7 @@ export function parseCommand(command: Command, words: readonly string[], env: No
     if (flag.value === undefined) on.add(readSwitch(token.name, token.value))
     else {
       const text = readFlagValue(command, token.name, flag.value, token.value)
-      if (flag.value === listValue) refuseSecondList(token.name, values.get(token.name), text)
+      if (flag.isList) refuseSecondList(token.name, values.get(token.name), text)
       values.set(token.name, text)
     }
   }
@@ -105,9 +107,6 @@ function findFlag(command: Command, name: string, written: string): Flag {
         )}.`,
   )
 }
-
-/** What stands in the help for a value that is a list. */
-const listValue = 'A,B'
 
 /** The last one of two values wins, as usual, but of two lists the first one would be lost unnoticed. */
 function refuseSecondList(name: string, before: string | undefined, text: string): void {

@@ -13,6 +13,7 @@ import { openMigrationFor } from './start.ts'
 
 export const allowLossFlag: Flag = {
   value: 'A,B',
+  isList: true,
   about: 'The fields whose stored values may be dropped, as notes.text; they are kept in bylaw_dropped for a while.',
 }
 

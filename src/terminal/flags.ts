@@ -27,6 +27,7 @@ export const hostFlag: Flag = {
 }
 export const allowedHostsFlag: Flag = {
   value: 'A,B',
+  isList: true,
   env: 'ALLOWED_HOSTS',
   about: 'The hosts that are accepted, with or without a port; all unless given.',
 }

@@ -13,6 +13,7 @@ export const rateLimitFlag: Flag = {
 
 export const trustedProxiesFlag: Flag = {
   value: 'A,B',
+  isList: true,
   env: 'TRUSTED_PROXIES',
   about: 'Addresses or networks of proxies, whose X-Forwarded-For says where a request comes from; none unless given.',
 }

@@ -12,6 +12,7 @@ import { openStore } from '../../src/terminal/open.ts'
 import { openContext } from '../help/context.ts'
 import { keyFor } from '../help/door.ts'
 import { type Place, places } from '../help/places.ts'
+import { until } from '../help/until.ts'
 
 const api = service({
   name: 'shop',
@@ -75,7 +76,7 @@ for (const [name, place] of places)
       const { begin, revoke, count } = await nodeOn(t, await place(t))
       const { answer, write, end } = begin('POST', '/orders/imports', { 'content-type': 'application/x-ndjson' })
       await write(line('a') + line('b'))
-      while ((await count()) < 2) await pause(10)
+      await until(async () => (await count()) >= 2)
       await revoke()
       await write(line('c') + line('d'))
       await end()
