@@ -67,7 +67,8 @@ function presentProgram(one: Collection, table: TableLayout, shape: number): ((d
   const later = table.shapes.flatMap((fields, i) =>
     i < shape || isLaterVersion(at(i + 1), last) ? [] : [{ shape: i + 1, paths: new Set(kindsIn(fields).keys()) }],
   )
-  const dropped = droppedPaths([...own.keys()], steps, later)
+  const successors = new Map(one.fields.flatMap(({ name, was }) => (was === undefined ? [] : [[was, name] as const])))
+  const dropped = droppedPaths([...own.keys()], { steps, later, successors })
   if (steps.length === 0 && others.length === 0 && dropped.size === 0) return null
   const omitted = new Set(others)
   return (document) =>
@@ -77,19 +78,24 @@ function presentProgram(one: Collection, table: TableLayout, shape: number): ((d
     )
 }
 
+interface LaterShapes {
+  readonly steps: readonly Renaming[]
+  readonly later: readonly { readonly shape: number; readonly paths: ReadonlySet<string> }[]
+  /** The fields that say `was`, by the former name: releases before renamings were remembered renamed them without a step. */
+  readonly successors: ReadonlyMap<string, string>
+}
+
 /**
  * The paths of a record whose fields a later shape did not have. A field that is declared with such a name later is another one, which
  * callers may read that could not read the first one.
  */
-function droppedPaths(
-  all: readonly string[],
-  steps: readonly Renaming[],
-  later: readonly { readonly shape: number; readonly paths: ReadonlySet<string> }[],
-): ReadonlySet<string> {
+function droppedPaths(all: readonly string[], { steps, later, successors }: LaterShapes): ReadonlySet<string> {
   const isDropped = (first: string): boolean => {
     let path = first
     return later.some(({ shape, paths }) => {
       for (const step of steps) if (step.shape === shape) path = renamePath(path, step.names)
+      const next = successors.get(path)
+      if (!paths.has(path) && next !== undefined) path = next
       return !paths.has(path)
     })
   }
