@@ -63,18 +63,30 @@ function withoutNull(schema: Schema, resolve: ResolvePart): { readonly schema: S
   return { schema: { ...rest, ...values, type: type.find((one) => one !== 'null') }, nullable: true }
 }
 
-/** The fields of an object, those of nested objects after them with dotted names, without those of embedded items. */
-export const fieldsOf = (schema: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
-  Object.entries(resolve(schema).properties ?? {}).flatMap(([own, one]) => {
+/**
+ * The fields of an object, those of nested objects after them with dotted names, without those of embedded items, and of a component
+ * inside itself, as an error has as its cause.
+ */
+export function fieldsOf(
+  schema: Schema,
+  resolve: ResolvePart,
+  before = '',
+  outer: readonly string[] = [],
+): NamedSchema[] {
+  const { properties = {}, component } = resolve(schema)
+  if (component !== undefined && outer.includes(component)) return []
+  const around = component === undefined ? outer : [...outer, component]
+  return Object.entries(properties).flatMap(([own, one]) => {
     if (own === '_embedded') return []
     const name = before + own
     const part = withoutNull(one, resolve)
     const items = part.schema.items && withoutNull(part.schema.items, resolve).schema
     const nested = items?.properties
-      ? fieldsOf(items, resolve, `${name}[].`)
-      : fieldsOf(part.schema, resolve, `${name}.`)
+      ? fieldsOf(items, resolve, `${name}[].`, around)
+      : fieldsOf(part.schema, resolve, `${name}.`, around)
     return [{ name, ...part }, ...nested]
   })
+}
 
 /** The type of a value in a few words. */
 export function typeText(part: Schema, resolve: ResolvePart): string {
@@ -201,6 +213,7 @@ function exampleValue(part: Schema, context: ExampleContext, name = 'text'): unk
   const { examples, type, items, enum: values, anyOf, const: only, minimum, minItems } = schema
   if (name === '_links' && context.self !== undefined) return { self: context.self }
   if (context.isAnswer && isOnlyPage.test(name)) return nullable ? null : false
+  if (context.isAnswer && nullable && schema.component === 'Error') return null // nothing has failed
   if (examples?.[0] !== undefined) return examples[0]
   if (only !== undefined) return only
   if (values) return values[0]

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from '../../src/index.ts'
 import { testing } from '../../src/testing.ts'
+import { unescaped } from '../help/html-pages.ts'
 import { payingNode } from '../help/job-node.ts'
 import { places } from '../help/places.ts'
 
@@ -155,3 +156,21 @@ for (const [name, place] of places)
       assert.deepEqual(await error('v1'), { ...members, ...old, cause: place1, errors: [place1] })
     })
   })
+
+test('R214 R228: the reference page describes a status, whose error can have an error as its cause', async (t) => {
+  const { call, close } = testing(mixed)
+  t.after(close)
+  const answer = await call('/docs', { headers: { accept: 'text/html' } })
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  assert.match(text, /<code>error\.cause<\/code>/)
+  assert.doesNotMatch(text, /error\.cause\./)
+  const [status] = Object.values(answersWithErrors(text))
+  assert.deepEqual([status?.status, status?.error], ['queued', null])
+})
+
+/** The examples of answers that have an error or null. */
+const answersWithErrors = (text: string): Record<string, unknown>[] =>
+  [...text.matchAll(/<h4>Answer 2\d\d<\/h4><pre>([\s\S]*?)<\/pre>/g)]
+    .map(([, example = '']) => JSON.parse(unescaped(example)))
+    .filter((one) => 'error' in one)

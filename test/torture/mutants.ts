@@ -159,13 +159,13 @@ const postgres: Mutants = {
         to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../ledgers/idempotency-claims.ts'",
       },
       {
-        from: 'return await tryWrite(deps, plan, tries === 1)',
-        to: `if (plan.do !== 'create' || !plan.claim) return await tryWrite(deps, plan, tries === 1)
+        from: 'return await tryWrite(deps, plan, { isFirst: tries === 1, isAlone })',
+        to: `if (plan.do !== 'create' || !plan.claim) return await tryWrite(deps, plan, { isFirst: tries === 1, isAlone })
       const { claim } = plan
       const taken = await deps.pool.use(({ ask }) => runStepsAsync(takeClaim(deps.context, plan, claim), ask))
       if (taken) return taken
       await pause(deps.world, 20)
-      const outcome = await tryWrite(deps, { ...plan, claim: null }, tries === 1)
+      const outcome = await tryWrite(deps, { ...plan, claim: null }, { isFirst: tries === 1, isAlone })
       if (outcome.is !== 'created') await deps.pool.use(({ ask }) => ask({ text: \`DELETE FROM \${claimTable.name} WHERE hash = $1\`, values: [claim.hash] }))
       return outcome`,
       },
