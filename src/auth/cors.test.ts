@@ -78,7 +78,7 @@ test('a preflight gets the methods of the path and the allowed headers', () => {
   }
   const headers = corsHeaders({ origins: [app] }, asked, options)
   assert.equal(headers['Access-Control-Allow-Methods'], 'GET, HEAD, OPTIONS, PUT')
-  assert.match(headers['Access-Control-Allow-Headers'] as string, /^authorization, content-type, .*, x-key$/)
+  assert.match(headers['Access-Control-Allow-Headers'] as string, /^authorization, .*, content-type, .*, x-key$/)
   assert.equal(headers['Access-Control-Max-Age'], '7200')
   for (const other of [
     corsHeaders({ origins: [app] }, { origin: app }, options),
