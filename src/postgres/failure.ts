@@ -39,9 +39,15 @@ export const isRetryable = (error: unknown): boolean =>
   ['40001', '40P01', '55P03', '42703'].includes(sqlStateOf(error)) ||
   isStatementUnprepared(error)
 
-/** The lock of a number was not released in time; that of a row has a place. */
+const placeOfLock = (error: unknown): string | undefined => (error as { readonly where?: string }).where
+
+/** The lock of a number was not released in time. */
 export const isLockedNumber = (error: unknown): boolean =>
-  sqlStateOf(error) === '55P03' && (error as { readonly where?: string }).where === undefined
+  sqlStateOf(error) === '55P03' && placeOfLock(error) === undefined
+
+/** The lock of a row was not released in time; the server says which row. */
+export const isLockedRow = (error: unknown): boolean =>
+  sqlStateOf(error) === '55P03' && placeOfLock(error) !== undefined
 
 const isTimeout = (error: unknown): boolean => ['57014', '55P03', '25P03', '25P04'].includes(sqlStateOf(error))
 

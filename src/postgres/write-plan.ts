@@ -13,6 +13,7 @@ import { askAfter, type Connection, type DatabaseQuery } from './connect.ts'
 import {
   isConnectionLost,
   isLockedNumber,
+  isLockedRow,
   isOutcomeUnknown,
   isRetryable,
   isWorkerOutcomeUnknown,
@@ -120,7 +121,7 @@ async function runWithRetries(deps: PostgresWriteDeps, plan: WritePlan, until: n
     if (isLostOutcome(failure)) return await outcomeByKey(deps, plan, failure)
     const again = isRetryable(failure) ? tries < most : isConnectionLost(failure) && tries === 1
     if (!again || world.monotonic() > until) throw writeFailure(failure, plan)
-    isAlone = !isAlone && !isLockedNumber(failure) // to be alone does not help against other writes than batches
+    if (!isLockedNumber(failure)) isAlone = !(isAlone && isLockedRow(failure)) // other writes than batches can lock a row
     await pause(world, world.random() * 5 * 2 ** Math.min(tries, maxTries))
   }
 }
