@@ -1,9 +1,11 @@
 /** Parallel batches that use the same keys and rows in different orders: each of them is carried out. R229. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { places } from '../help/places.ts'
+import { connected, freshPostgres } from '../help/postgres.ts'
 
 const api = service({
   name: 'shop',
@@ -78,3 +80,27 @@ for (const [name, place] of places)
       assert.equal(new Set(data.map(({ number }) => number)).size, 1)
     })
   })
+
+test('R229: batches that want a row which another transaction holds do not stop those that want other rows', async (t) => {
+  const { url, drop } = await freshPostgres()
+  t.after(drop)
+  const { call, close } = testing(api, { database: url })
+  t.after(close)
+  const client = await connected(t, url)
+  const batch = async (one: object) => {
+    const { status } = await call('/batches', { method: 'POST', json: { operations: [one] } })
+    return status
+  }
+  const { id } = (await (await call('/notes', { method: 'POST', json: { text: 'held' } })).json()) as { id: string }
+  const change = { method: 'PATCH', path: `/notes/${id}`, body: { number: 1 } }
+  const create = { method: 'POST', path: '/notes', body: { text: 'other' } }
+  await client.query('BEGIN')
+  await client.query(`UPDATE notes SET doc = doc WHERE id = '${id}'`)
+  const held = [batch(change), batch(change)]
+  for (let i = 0; i < 3; i++) {
+    assert.deepEqual(await Promise.all([batch(create), batch(create)]), [200, 200])
+    await pause(500) // the batches that wait for the row try again meanwhile
+  }
+  await client.query('ROLLBACK')
+  for (const status of await Promise.all(held)) assert.ok([200, 503].includes(status), String(status))
+})
