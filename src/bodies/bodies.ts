@@ -3,7 +3,7 @@
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
-import { forwardPageSchemas, linksSchema, pageInformationSchemas } from '../lists/page-text.ts'
+import { forwardPageSchema, linksSchema, pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -192,12 +192,10 @@ export function outputsRef(
   context: SchemaContext,
 ): ComponentRef {
   const { maxPageSize } = resource.settings.list
-  const around = forwardPageSchemas(resource.settings)
   const data = { type: 'array', items: outputRef(resource, operation, context), maxItems: maxPageSize }
   return putBodySchema(resource, `${pascalCase(operation.name)}Page`, context, {
     ...{ title: `${resource.title}: a page of ${operation.name}`, type: 'object' },
-    properties: { data, ...around },
-    ...{ required: ['data', ...Object.keys(around)], additionalProperties: false },
+    ...forwardPageSchema(resource.settings, data),
   })
 }
 

@@ -1,7 +1,7 @@
 /** Revision bodies: the schemas of the revisions of an item, and of the difference between two. Part 13. R237. */
 import { mergePatchType } from '../endpoints/content-negotiation.ts'
 import type { FieldTerms } from '../fields/kind.ts'
-import { forwardPageSchemas } from '../lists/page-text.ts'
+import { forwardPageSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { fieldSchema, type SchemaContext } from './schemas.ts'
@@ -18,17 +18,13 @@ export function revisionsRef(resource: Resource, context: SchemaContext): Compon
     changes: changesRef(resource, context),
   }
   const entry = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
-  const around = forwardPageSchemas(settings)
+  const data = { type: 'array', items: entry, maxItems: settings.list.maxPageSize }
   return context.components.put(
     'schemas',
     [`${pascalCase(singular)}Revisions`, `${pascalCase(resource.name)}Revisions`],
     {
       ...{ title: `${title}: a page of revisions`, type: 'object' },
-      properties: {
-        data: { type: 'array', items: entry, maxItems: settings.list.maxPageSize },
-        ...around,
-      },
-      ...{ required: ['data', ...Object.keys(around)], additionalProperties: false },
+      ...forwardPageSchema(settings, data),
     },
   )
 }

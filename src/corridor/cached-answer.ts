@@ -27,24 +27,29 @@ export const cachePhase = phase({
     if (read === null) return noLookup
     const { answers, once, callerNames } = state.context.world.state.of(makeAnswerCache, null)
     const key = cacheKeyOf(state, callerNames)
+    const lookUp = (mark: string | null) => lookupOf(state, { read, mark, key, answers })
     const mark = store.mark(read)
-    if (mark !== null || !store.fetchMark) return lookupOf(state, read, mark, key)
+    if (mark !== null || !store.fetchMark) return lookUp(mark)
     // A state that costs a query is fetched only for requests that come again, as the first answer is not cached.
     const isNew = once.latest(key) === undefined && answers.latest(key) === undefined
-    return isNew ? { ...noLookup, key } : store.fetchMark().then((own) => lookupOf(state, read, own, key))
+    return isNew ? { ...noLookup, key } : store.fetchMark().then(lookUp)
   },
 })
 
 const noLookup: CacheLookup = { key: '', mark: null, collection: null, query: null, cached: null }
 
+/** The collections that an answer is read from, their state, and where it would be cached. */
+interface SoughtAnswer extends Pick<AnswerCache, 'answers'>, Pick<CacheLookup, 'mark' | 'key'> {
+  readonly read: readonly string[]
+}
+
 /** The parsed query of an outdated answer can still be used, as the request is the same. */
-function lookupOf(state: CacheableRequest, read: readonly string[], mark: string | null, key: string): CacheLookup {
+function lookupOf({ context: { store, service }, route }: CacheableRequest, sought: SoughtAnswer): CacheLookup {
+  const { read, mark, key, answers } = sought
   if (mark === null) return noLookup
-  const { store, service } = state.context
-  const { answers } = state.context.world.state.of(makeAnswerCache, null)
   const cached = answers.get(key, mark, (since, answer) => isStill(store, answer, since)) ?? null
   if (cached) cached.repeated = true
-  const isAlone = read.length === 1 && state.route.operation === 'list' && !service.ruled
+  const isAlone = read.length === 1 && route.operation === 'list' && !service.ruled
   const collection = isAlone ? (read[0] as string) : null
   return { key, mark, collection, query: answers.latest(key)?.query ?? null, cached }
 }

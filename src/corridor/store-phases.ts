@@ -211,8 +211,8 @@ export const renderPhase = phase({
   answers: true,
   pass: ({ call, admission, versioned, route, intent, outcome }) => {
     const dryRun = isDryRun(call, route.resource.settings)
-    const isBatch = route.most !== undefined && route.resource.settings.cache.groups && !dryRun
-    const groups = isBatch ? groupsOfBatch(versioned.version, intent.body, route.most as number) : undefined
+    const most = route.resource.settings.cache.groups && !dryRun ? route.most : undefined
+    const groups = most === undefined ? undefined : groupsOfBatch(versioned.version, intent.body, most)
     const reply = completeHeaders(call.method, route, route.render(intent, outcome), { dryRun, groups })
     const bytes = reply.body?.length ?? 0
     if (!reply.stream) learnSize(admission.memory, route, intent, bytes)

@@ -5,7 +5,7 @@ import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/comp
 import { exampleIds, idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { streamType } from '../endpoints/content-negotiation.ts'
 import type { DescribedEvents, Route, ServedVersion } from '../flow/route.ts'
-import { forwardPageSchemas } from '../lists/page-text.ts'
+import { forwardPageSchema } from '../lists/page-text.ts'
 import { identifyingFields } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
@@ -31,11 +31,9 @@ export function eventsRef(
 ): ComponentRef {
   const { settings } = resource
   const data = { type: 'array', items: eventRef(events, resource, context), maxItems: settings.list.maxPageSize }
-  const around = forwardPageSchemas(settings)
   return context.components.put('schemas', ['EventList'], {
     ...{ title: 'A page of events', type: 'object' },
-    properties: { data, ...around },
-    ...{ required: ['data', ...Object.keys(around)], additionalProperties: false },
+    ...forwardPageSchema(settings, data),
   })
 }
 

@@ -60,9 +60,9 @@ export const absenceTypes = ({ settings }: Resource): readonly RefusalType[] => 
 export const needsCondition = (method: string): boolean => method !== 'POST'
 
 /** The refusals of an item by its preconditions. */
-export const conditionTypes = ({ settings }: Resource, needsCondition = true): readonly RefusalType[] => [
+export const conditionTypes = ({ settings }: Resource, isNeeded = true): readonly RefusalType[] => [
   ...['precondition-failed', 'invalid-precondition'],
-  ...(settings.concurrency.required && needsCondition ? ['precondition-required'] : []),
+  ...(settings.concurrency.required && isNeeded ? ['precondition-required'] : []),
 ]
 
 /** The refusals of a caller without the scopes of fields. */

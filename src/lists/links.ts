@@ -20,13 +20,19 @@ export function pageLinks(
   const kept = parameters.filter(([name]) => !windowParameters.includes(name))
   const sized = parameters.filter(([name]) => name === (style === 'page' ? 'page_size' : 'limit'))
   const before = listUrl(path, [...kept, ...sized])
-  const to: PageUrl = (name, value) => `${before}${before === path ? '?' : '&'}${name}=${value}`
+  const to = pageUrls(before, path)
   const self = listUrl(path, parameters)
   return { self, ...(style === 'cursor' ? cursorLinks(cursors, to) : numberedLinks(query, page, maxOffset, to)) }
 }
 
 /** The URL of another page. */
 type PageUrl = (name: string, value: string) => string
+
+/** The URLs of pages by a parameter more than those that are kept. */
+const pageUrls =
+  (kept: string, path: string): PageUrl =>
+  (name, value) =>
+    `${kept}${kept === path ? '?' : '&'}${name}=${value}`
 
 const cursorLinks = ({ next, prev }: PageCursors, to: PageUrl): PageLinks => ({
   first: to('cursor', ''),
@@ -47,8 +53,7 @@ export function forwardLinks(
     path,
     parameters.filter(([name]) => name !== 'cursor'),
   )
-  const to: PageUrl = (name, value) => `${kept}${kept === path ? '?' : '&'}${name}=${value}`
-  const links = { self: listUrl(path, parameters), ...cursorLinks({ next, prev: null }, to) }
+  const links = { self: listUrl(path, parameters), ...cursorLinks({ next, prev: null }, pageUrls(kept, path)) }
   const header = list.links === 'body' ? '' : linkHeader(links)
   return {
     headers: header === '' ? {} : { Link: header },

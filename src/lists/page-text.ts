@@ -76,15 +76,17 @@ export function cursorInformation(
   return `${JSON.stringify(settings.list.pagination.field)}:${JSON.stringify(Object.fromEntries(named))}`
 }
 
-/** The schemas of the members beside `data` in the body of such a list. */
-export function forwardPageSchemas(settings: Settings): Record<string, object> {
+/** The schema of the body of such a list, with the schema of its `data`. */
+export function forwardPageSchema(settings: Settings, data: object): object {
   const names = ['limit', 'nextCursor', 'hasMore']
   const all = names.map((name) => [memberName(name, settings), memberSchema(name)])
   const information = {
     ...{ type: 'object', properties: Object.fromEntries(all), required: all.map(([name]) => name) },
     additionalProperties: false,
   }
-  return { [settings.list.pagination.field]: information, ...linksSchema(settings, ['self', 'first', 'next']) }
+  const links = linksSchema(settings, ['self', 'first', 'next'])
+  const properties = { data, [settings.list.pagination.field]: information, ...links }
+  return { properties, required: Object.keys(properties), additionalProperties: false }
 }
 
 /** The schema of the links in the body of a list; empty if the settings have them elsewhere. R86. */

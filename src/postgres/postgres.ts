@@ -46,7 +46,9 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)
   const { citus, locksNumbers } = engine
-  const beginBatch = locksNumbers ? { beside: batch(begin(''), '_shared'), alone: batch(begin(''), '') } : null
+  const beginBatch = locksNumbers
+    ? { beside: withBatchLock(begin(''), '_shared'), alone: withBatchLock(begin(''), '') }
+    : null
   const lone = times === null ? autocommitRunner({ pool, citus, world }, read) : null
   const writing = postgresWriting({ world, pool, context, patience, begin: begin(''), beginBatch, citus, lone })
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -115,7 +117,7 @@ async function unreadyReason(pool: ConnectionPool): Promise<string | null> {
  * Batches lock rows in the order of their operations, so that parallel ones can deadlock. After a conflict one runs while no other
  * batch of the schema does, on any node. The first number has no meaning.
  */
-const batch = ({ text }: Statement, how: '' | '_shared'): Statement =>
+const withBatchLock = ({ text }: Statement, how: '' | '_shared'): Statement =>
   plainStatement(`${text}; SELECT pg_advisory_xact_lock${how}(7203117, hashtext(current_schema()))`)
 
 const timeoutSettings = (times: ConnectionTimeouts | null): readonly string[] =>

@@ -33,7 +33,7 @@ export interface PostgresWriteDeps {
   readonly begin: Statement
   /** Whether Citus runs the statements on other servers. */
   readonly citus: boolean
-  /** Begin a batch beside others, and one that runs alone; null if the server cannot lock a number. */
+  /** The statements that begin a batch beside other batches, and one that runs alone; null if the server cannot lock a number. */
   readonly beginBatch: { readonly beside: Statement; readonly alone: Statement } | null
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
@@ -145,7 +145,7 @@ async function tryWrite(
   plan: WritePlan,
   { isFirst, isAlone }: { readonly isFirst: boolean; readonly isAlone: boolean },
 ): Promise<Outcome> {
-  const { context, pool, lone } = deps
+  const { context, pool, lone, citus } = deps
   const ask = isFirst ? lone?.coalesced : lone?.alone
   try {
     const steps = perform(context, plan, !isFirst)
@@ -154,7 +154,7 @@ async function tryWrite(
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
     const begin = (isBatch(plan) && deps.beginBatch?.[isAlone ? 'alone' : 'beside']) || deps.begin
-    return await pool.use((connection) => inTransaction({ ...deps, begin }, plan, connection, steps, value), value)
+    return await pool.use((connection) => inTransaction({ begin, citus }, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, context)
     if (!taken) throw error
@@ -164,7 +164,7 @@ async function tryWrite(
 
 /** Runs the rest of a plan, starting with a statement; the transaction begins at the first statement that needs one. */
 async function inTransaction(
-  { begin, citus }: PostgresWriteDeps,
+  { begin, citus }: Pick<PostgresWriteDeps, 'begin' | 'citus'>,
   plan: WritePlan,
   connection: Connection,
   steps: Steps<Outcome>,

@@ -32,7 +32,7 @@ const declared = (fields: object, more: object = {}, people: object = {}, own: o
 const text = (own: object = {}) => f.text({ optional: true, max: 99, ...own })
 const first = declared({ ssn: text({ read }) })
 
-/** The declarations after the first one, and the fields that the last of them may drop, which nobody sees from then on. */
+/** The declarations that follow the first one, and the fields that are dropped on the way: nobody sees their values afterwards. */
 const ways: Record<string, readonly [readonly Api[], losses?: readonly string[]]> = {
   renamed: [[declared({ code: text({ read, was: 'ssn' }) })]],
   'renamed, and a later field has its name': [
